@@ -219,13 +219,16 @@ class RetryStarted(Recorded, frozen=True, kw_only=True, tag="llm/retry-started")
 
 
 class Foreign(Recorded, frozen=True, kw_only=True, tag="slicetape/foreign"):
-    """An event of a kind this build carries without reading; `data` is its JSON as logged."""
+    """An event of a kind this build carries without reading; `data` is its JSON as logged.
 
-    type: str
+    `kind` is the `type` of its line.
+    """
+
+    kind: str
     data: Raw
 
 
-Event = (
+KnownEvent = (
     TurnStart
     | TurnEnd
     | StepStart
@@ -248,8 +251,9 @@ Event = (
     | CompactionPrune
     | Retry
     | RetryStarted
-    | Foreign
 )
+
+Event = KnownEvent | Foreign
 
 SurfaceEvent = SystemMessage | UserMessage | AssistantMessage | ToolResult
 
@@ -271,7 +275,7 @@ class Header(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 def type_of(event: Event) -> str:
     """The `type` that the event's line carries."""
-    return event.type if type(event) is Foreign else str(event.__struct_config__.tag)
+    return event.kind if isinstance(event, Foreign) else str(event.__struct_config__.tag)
 
 
 def message_of(event: SurfaceEvent) -> Message:
@@ -282,7 +286,7 @@ def message_of(event: SurfaceEvent) -> Message:
 def is_entry(event: Event) -> bool:
     """Whether the event is a tape entry, whatever its text says."""
     return (
-        type(event) is UserMessage
+        isinstance(event, UserMessage)
         and event.data.source.kind == "plugin"
         and event.data.source.plugin == ENTRY_PLUGIN
         and type(event.surface_op) is Replace
@@ -291,13 +295,13 @@ def is_entry(event: Event) -> bool:
 
 def is_human(event: Event) -> bool:
     """Whether the event is genuine human input."""
-    return type(event) is UserMessage and event.data.source.kind == "user"
+    return isinstance(event, UserMessage) and event.data.source.kind == "user"
 
 
 def is_snapshot(event: Event) -> bool:
     """Whether the event is a runtime snapshot."""
     return (
-        type(event) is UserMessage
+        isinstance(event, UserMessage)
         and event.data.source.kind == "plugin"
         and event.data.source.plugin == SNAPSHOT_PLUGIN
     )

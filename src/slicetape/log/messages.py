@@ -5,6 +5,9 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
+NO_JSON = Raw()
+"""The value of an opaque JSON field that is absent; false as a condition."""
+
 
 class Text(msgspec.Struct, frozen=True, tag="text", tag_field="type"):
     """Visible text."""
@@ -35,7 +38,7 @@ class Attachment(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True
     width: int | None = None
     height: int | None = None
     name: str | None = None
-    original_dimensions: Raw | None = None
+    original_dimensions: Raw = NO_JSON
 
 
 class Image(msgspec.Struct, frozen=True, tag="image", tag_field="type"):
@@ -85,8 +88,8 @@ class Source(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     call_id: str | None = None
     provider: str | None = None
     model: str | None = None
-    replay_state: Raw | None = None
-    sections: Raw | None = None
+    replay_state: Raw = NO_JSON
+    sections: Raw = NO_JSON
     summary: str | None = None
     rpc_id: str | None = None
     compaction_id: str | None = None

@@ -7,7 +7,7 @@ One shape per kind stands here together, as the format does; JSON that only pass
 import msgspec
 from msgspec import Raw
 
-from slicetape.log.messages import Block, Message
+from slicetape.log.messages import NO_JSON, Block, Message
 from slicetape.log.seqs import PackedSeqs
 
 
@@ -39,7 +39,7 @@ class EndReason(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True)
 
     kind: str
     error: Failure | None = None
-    reason: Raw | None = None
+    reason: Raw = NO_JSON
 
 
 class TurnEndData(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class AssistantData(msgspec.Struct, frozen=True, omit_defaults=True):
     message: Message
     usage: Usage | None = None
     interrupted: bool | None = None
-    stream: Raw | None = None
+    stream: Raw = NO_JSON
 
 
 class AttemptData(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -84,7 +84,7 @@ class AttemptData(msgspec.Struct, frozen=True, omit_defaults=True):
 
     turn: int
     step: int
-    stream: Raw | None = None
+    stream: Raw = NO_JSON
 
 
 class ToolCallData(msgspec.Struct, frozen=True, rename="camel"):
@@ -111,7 +111,7 @@ class ToolResultData(msgspec.Struct, frozen=True, omit_defaults=True):
     step: int
     message: Message
     error: ToolError | None = None
-    meta: Raw | None = None
+    meta: Raw = NO_JSON
 
 
 class DispatchStartData(msgspec.Struct, frozen=True, rename="camel"):
@@ -144,15 +144,15 @@ class HeaderConfig(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     reasoning_effort: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
-    stop: Raw | None = None
+    stop: Raw = NO_JSON
 
 
 class RequestEnvelope(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """Everything of a request but its history; `tools` is the list of schemas as JSON."""
 
     config: HeaderConfig
-    adapter_defaults: Raw | None = None
-    tools: Raw | None = None
+    adapter_defaults: Raw = NO_JSON
+    tools: Raw = NO_JSON
 
 
 class RequestHeaderData(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -169,7 +169,7 @@ class RequestContextData(msgspec.Struct, frozen=True, rename="camel", omit_defau
     provider: str
     model: str
     context_window: int | None = None
-    system_prompt_update: Raw | None = None
+    system_prompt_update: Raw = NO_JSON
 
 
 class EndSeedData(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -194,7 +194,7 @@ class CompactionData(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
     compaction_id: str
     turn: int | None = None
     source_command_id: str | None = None
-    error: Raw | None = None
+    error: Raw = NO_JSON
 
 
 class SeqRange(msgspec.Struct, frozen=True):
@@ -214,7 +214,7 @@ class SummaryData(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     shadowed_token_count: int
     provider: str
     model: str
-    raw_output: Raw | None = None
+    raw_output: Raw = NO_JSON
     llm_stream_call: bool | None = None
     max_tokens: int | None = None
     usage: Usage | None = None
