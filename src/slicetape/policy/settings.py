@@ -80,7 +80,7 @@ class LogSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSettings:
-    """What happens when the model's window is full; `compaction` runs the host's beside the tape."""
+    """When the model's window is full: `compaction` runs the host's beside the tape."""
 
     compaction: bool = False
 
