@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
-from slicetape.log.messages import Message
+from slicetape.log.messages import Message, Source
 from slicetape.log.payloads import (
     AssistantData,
     AttemptData,
@@ -298,10 +298,11 @@ def is_human(event: Event) -> bool:
     return isinstance(event, UserMessage) and event.data.source.kind == "user"
 
 
+def is_snapshot_source(source: Source) -> bool:
+    """Whether a message of this source is a runtime snapshot."""
+    return source.kind == "plugin" and source.plugin == SNAPSHOT_PLUGIN
+
+
 def is_snapshot(event: Event) -> bool:
     """Whether the event is a runtime snapshot."""
-    return (
-        isinstance(event, UserMessage)
-        and event.data.source.kind == "plugin"
-        and event.data.source.plugin == SNAPSHOT_PLUGIN
-    )
+    return isinstance(event, UserMessage) and is_snapshot_source(event.data.source)

@@ -1,0 +1,37 @@
+"""A log and its view, kept in step: what a writer holds."""
+
+from collections.abc import Callable
+
+from slicetape.log.events import Event
+from slicetape.log.log import SessionLog
+from slicetape.surface.surface import Edit
+from slicetape.surface.view import View
+
+Listener = Callable[[Event, Edit | None], None]
+
+
+class Session:
+    """One session: append to the log, and the view follows.
+
+    An event that breaks a rule raises InvalidEvent with log and view unchanged.
+    """
+
+    __slots__ = ("_listeners", "log", "view")
+
+    def __init__(self, log: SessionLog) -> None:
+        self.log = log
+        self.view = View.of(log.events)
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Call `listener` after each append, with the event and its change of the surface."""
+        self._listeners.append(listener)
+
+    def append(self, event: Event) -> Event:
+        """Check, record and take in one event; the event as recorded."""
+        self.view.check(event)
+        recorded = self.log.append(event)
+        edit = self.view.advance(recorded)
+        for listener in self._listeners:
+            listener(recorded, edit)
+        return recorded
