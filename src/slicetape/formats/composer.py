@@ -159,7 +159,7 @@ class Composer:
         config = HeaderConfig(
             route.provider, route.model, reasoning_effort=route.effort, max_tokens=route.max_tokens
         )
-        header = RequestEnvelope(config, tools=route.tools)
+        header = RequestEnvelope(config, tools=route.tools or NO_JSON)
         old = sent and (sent.provider, sent.model, sent.effort, sent.max_tokens, sent.tools)
         new = (route.provider, route.model, route.effort, route.max_tokens, route.tools)
         if old != new:

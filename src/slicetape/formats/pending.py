@@ -6,7 +6,6 @@ from typing import Any
 from msgspec import Raw
 
 from slicetape.log.messages import (
-    NO_JSON,
     Block,
     File,
     Image,
@@ -46,7 +45,7 @@ class Route:
     model: str
     effort: str | None = None
     max_tokens: int | None = None
-    tools: Raw = NO_JSON
+    tools: Raw | None = None
     window: int | None = None
 
 
