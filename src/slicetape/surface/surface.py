@@ -54,6 +54,10 @@ class Surface:
         """The place of a node, from 0; KeyError when `seq` is not on the surface."""
         return bisect_left(self._labels, self._label[seq])
 
+    def first_at(self, label: int) -> int:
+        """The first position whose label is at least `label`."""
+        return bisect_left(self._labels, label)
+
     def span(self, replace: Replace) -> tuple[int, int]:
         """The positions that a replacement covers, both included; InvalidEvent when it cannot."""
         for seq in (replace.start_seq, replace.end_seq):
