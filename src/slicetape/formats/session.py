@@ -1,0 +1,89 @@
+"""An imported session, and the way from the lines of a transcript to its events."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from slicetape.formats.decoding import Damaged, Unexpected, decoder
+from slicetape.formats.recorder import Recorder
+from slicetape.log.events import FORMAT_VERSION, Event, Header
+
+_MAX_NOTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSession:
+    """One session of a transcript.
+
+    `events` can be read once and is made while it is read. `notes` says what could not be
+    imported; it is complete when `events` is exhausted.
+    """
+
+    id: str
+    format: str
+    header: Header
+    events: Iterator[Event]
+    notes: list[str] = field(default_factory=list)
+
+
+def header(id: str, *, created_at: int = 0, cwd: str | None = None, depth: int = 0) -> Header:
+    """The header of an imported session; `created_at` is epoch ms, 0 where none is recorded."""
+    return Header("session", FORMAT_VERSION, id, created_at, False, depth, cwd=cwd)
+
+
+def events_of_lines(
+    lines: Iterable[bytes], recorder: Recorder, feed: Callable[[bytes], None], notes: list[str]
+) -> Iterator[Event]:
+    """The events that `feed` records of each line, as soon as they are final.
+
+    A line that is no JSON ends the import; a line of an unexpected shape is skipped. Either
+    leaves a note and an `x/unread` event.
+    """
+    rest = iter(lines)
+    number = 0
+    while True:
+        number += 1
+        recorder.at(number)
+        try:
+            line = next(rest, None)
+            if line is None:
+                break
+            if not line.isspace():
+                feed(line)
+        except Unexpected as error:
+            _skip(number, str(error), recorder, notes)
+        except Damaged as error:
+            note = f"line {number} is damaged: {error}; {_behind(rest)}"
+            recorder.keep("x/unread", {"line": number, "note": note[:1000]})
+            notes.append(note[:1000])
+            break
+        yield from recorder.take()
+    recorder.end()
+    yield from recorder.take()
+
+
+def _skip(number: int, problem: str, recorder: Recorder, notes: list[str]) -> None:
+    note = f"line {number} has an unexpected shape and was skipped: {problem}"[:1000]
+    recorder.keep("x/unread", {"line": number, "note": note})
+    if len(notes) < _MAX_NOTES:
+        notes.append(note)
+
+
+def _behind(rest: Iterator[bytes]) -> str:
+    decode = decoder(object)
+    lines = size = good = 0
+    try:
+        for line in rest:
+            lines += 1
+            size += len(line)
+            try:
+                decode(line)
+            except Damaged:
+                continue
+            good += 1
+    except Damaged:
+        pass
+    if not lines:
+        return "nothing lies behind it"
+    return (
+        f"behind it lie {lines:,} lines ({size:,} bytes), {good:,} of them readable, not imported"
+    )
