@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import Raw
+
 from slicetape.formats.pending import Answer, Aside, Call, Route, Said, Step
 from slicetape.formats.values import raw
 from slicetape.log.events import (
@@ -176,7 +178,7 @@ class Composer:
             kind="model",
             provider=step.route.provider if step.route else "",
             model=step.route.model if step.route else "",
-            replay_state=raw({"blocks": step.states}) if any(step.states) else NO_JSON,
+            replay_state=_replay_state(step) if any(step.states) else NO_JSON,
         )
         message = Message(self._mint(step.id), "assistant", tuple(step.blocks), source)
         data = AssistantData(
@@ -210,3 +212,9 @@ class Composer:
             seq=self._seq, time=time, data=data, surface_op="append", source_event_seqs=(called,)
         )
         self._put(result)
+
+
+def _replay_state(step: Step) -> Raw:
+    pairs = zip(step.blocks, step.states, strict=True)
+    blocks = [{"type": block.__struct_config__.tag, **(state or {})} for block, state in pairs]
+    return raw({"blocks": blocks})
