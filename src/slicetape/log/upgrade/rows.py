@@ -91,7 +91,10 @@ def parse(line: bytes, number: int) -> Json:
 
 def dump(row: Json) -> bytes:
     """A line without newline, as JavaScript writes it: lone surrogates become escapes."""
-    text = _ENCODER.encode(row)
+    try:
+        text = _ENCODER.encode(row)
+    except RecursionError:
+        raise DamagedLog(f"event {shown(row.get('seq'))} is nested too deeply") from None
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -23,15 +23,19 @@ class SeqMap:
         self._sizes: list[int] = []
 
     def add(self, old: int, new: int) -> None:
-        """Note that `old` is `new` now. Both grow from one call to the next."""
-        if self._olds:
-            size = self._sizes[-1]
-            if self._olds[-1] + size == old and self._news[-1] + size == new:
-                self._sizes[-1] += 1
-                return
-        self._olds.append(old)
-        self._news.append(new)
-        self._sizes.append(1)
+        """Note that `old` is `new` now. Cheap while both grow from one call to the next."""
+        at = len(self._olds)
+        if at and old < self._olds[-1]:
+            at = bisect_right(self._olds, old)
+        elif at and self._olds[-1] + self._sizes[-1] == old and self._follows(new):
+            self._sizes[-1] += 1
+            return
+        self._olds.insert(at, old)
+        self._news.insert(at, new)
+        self._sizes.insert(at, 1)
+
+    def _follows(self, new: int) -> bool:
+        return self._news[-1] + self._sizes[-1] == new
 
     def get(self, old: int) -> int | None:
         """The seq now, or None when the event is no event of its own any more."""

@@ -26,12 +26,14 @@ _ATTRIBUTED = frozenset({"user/message", "agent/inbox/spliced", "session/title-l
 def lift_prompts(rows: Iterable[Row], session: str) -> Iterator[Row]:
     """The rows of a format 2 file as format 3 says them.
 
-    UnsupportedFormat when a prompt changes outside a step, or something stands on the
-    surface before the first step: what was sent could not be told.
+    A message that the first builds logged just ahead of the first step moves into that step,
+    where later builds put it. UnsupportedFormat when a prompt changes outside a step, or a
+    message stands in a turn before the first step: what was sent could not be told.
     """
     lifting = _Lifting(session)
     for row in rows:
         yield from lifting.take(row)
+    yield from lifting.end()
 
 
 def preset(name: Any) -> Any:
@@ -46,6 +48,7 @@ class _Lifting:
         self._map = SeqMap()
         self._next = 0
         self._step: Json | None = None
+        self._early: list[Row] = []
         self._head: int | None = None
         self._prompt = ""
 
@@ -54,17 +57,37 @@ class _Lifting:
         if closing is not None:
             yield self._insert(row, closing)
             self._step = None
+        if self._head is not None:
+            yield from self._place(row)
+        elif row.kind == "step/start":
+            yield from self._first_step(row)
+        elif self._early and row.kind in {"turn/start", "turn/end"}:
+            raise unsupported(self._early[0], "it stands on the surface before the first step")
+        elif self._early or "surfaceOp" in row.event:
+            self._early.append(row)
+        else:
+            yield from self._place(row)
+
+    def end(self) -> Iterator[Row]:
+        for row in self._early:
+            yield from self._place(row)
+
+    def _first_step(self, row: Row) -> Iterator[Row]:
+        """The empty prompt becomes the first node: early messages of the turn go behind it."""
+        yield from self._place(row)
+        yield self._system(row, "")
+        for early in self._early:
+            yield from self._place(early)
+        self._early = []
+
+    def _place(self, row: Row) -> Iterator[Row]:
         kind = row.kind
         if kind == "request/header":
             yield from self._header(row)
             return
-        if self._head is None and "surfaceOp" in row.event and kind != "step/start":
-            raise unsupported(row, "it stands on the surface before the first step")
         yield self._keep(row, _renamed(row.event))
         if kind == "step/start":
             self._step = {"turn": row.data.get("turn"), "step": row.data.get("step")}
-            if self._head is None:
-                yield self._system(row, "")
         elif kind in {"step/end", "turn/end"}:
             self._step = None
 

@@ -104,7 +104,7 @@ def _foreign(event: Json) -> Json:
     kind: str = event["type"]
     if event.get("ignorable") is True:
         own = kind.removeprefix(FOREIGN)
-        if own != kind and own not in V3 | V4_ONLY and own != "":
+        if own != kind and own not in V3 and own != "":
             return {**event, "type": own}
         if kind.startswith("x/"):
             return event
