@@ -6,23 +6,21 @@ messages; `toolUseResult`, snapshots and progress display copies are not read at
 
 import json
 from collections.abc import Iterator
-from itertools import chain, islice
 from typing import Any
 
 import msgspec
 
-from slicetape.formats.decoding import Damaged, Unexpected, decoder
+from slicetape.formats.decoding import decoder
 from slicetape.formats.media import Attachments, picture_base64, picture_url
 from slicetape.formats.pending import ResultBlock
 from slicetape.formats.recorder import Answer, Recorder, Route, plugin
-from slicetape.formats.session import ImportedSession, events_of_lines, header
+from slicetape.formats.session import Feed, ImportedSession, open_lines
 from slicetape.formats.source import Transcript
 from slicetape.formats.values import arguments, epoch_ms
 from slicetape.log.messages import OtherBlock, Reasoning, Text
 from slicetape.log.payloads import Usage
 
 FORMAT = "claude-code"
-_HEAD_LINES = 50
 _NOTES = ("<local-command", "Caveat:", "[Request interrupted")
 _AUTOMATIC = {"<task-notification": "task-notification", "<bash-": "shell"}
 _SYNTHETIC = "<synthetic>"
@@ -97,30 +95,17 @@ _decode = decoder(_Record)
 
 def open_sessions(transcript: Transcript) -> Iterator[ImportedSession]:
     """The one session of the file, read as its events are taken."""
-    lines = transcript.lines()
-    start = list(islice(lines, _HEAD_LINES))
-    created_at, cwd = _opening(start)
-    recorder = Recorder(transcript.name, created_at=created_at)
-    recorder.route(Route("anthropic", ""))
-    notes: list[str] = []
-    reader = _Reader(recorder, transcript.attachments)
-    events = events_of_lines(chain(start, lines), recorder, reader.feed, notes)
-    head = header(transcript.name, created_at=created_at, cwd=cwd)
-    yield ImportedSession(transcript.name, FORMAT, head, events, notes)
+
+    def begin(recorder: Recorder) -> Feed:
+        recorder.route(Route("anthropic", ""))
+        return _Reader(recorder, transcript.attachments).feed
+
+    yield open_lines(transcript, FORMAT, look=_look, begin=begin)
 
 
-def _opening(lines: list[bytes]) -> tuple[int, str | None]:
-    created_at, cwd = None, None
-    for line in lines:
-        try:
-            record = _decode(line)
-        except (Damaged, Unexpected):
-            continue
-        created_at = created_at or epoch_ms(record.timestamp)
-        cwd = cwd or record.cwd
-        if created_at and cwd:
-            break
-    return created_at or 0, cwd
+def _look(line: bytes) -> tuple[int | None, str | None]:
+    record = _decode(line)
+    return epoch_ms(record.timestamp), record.cwd
 
 
 class _Reader:
@@ -132,16 +117,14 @@ class _Reader:
         self._seen: set[str] = set()
         self._agents: set[str] = set()
         self._response = ""
-        self._line = 0
 
-    def feed(self, line: bytes) -> None:
-        self._line += 1
+    def feed(self, number: int, line: bytes) -> None:
         record = _decode(line)
         if record.uuid:
             if record.uuid in self._seen:
                 return
             self._seen.add(record.uuid)
-        self._recorder.at(self._line, epoch_ms(record.timestamp))
+        self._recorder.at(number, epoch_ms(record.timestamp))
         if record.is_sidechain:
             data = {"type": record.type, "message": record.message}
             self._recorder.keep("x/subagent", data)

@@ -73,6 +73,7 @@ RULES = {
         compactions=frozenset({"x/compaction", "x/microcompaction"}),
         uncounted=frozenset({"claude-code:with-result"}),
     ),
+    "codex-rollout": Rules(uncounted=frozenset({"codex-rollout:context"})),
 }
 _PLAIN = Rules()
 

@@ -1,12 +1,19 @@
 """An imported session, and the way from the lines of a transcript to its events."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 from slicetape.formats.decoding import Damaged, Unexpected, decoder
 from slicetape.formats.recorder import Recorder
+from slicetape.formats.source import Transcript
 from slicetape.log.events import FORMAT_VERSION, Event, Header
 
+Feed = Callable[[int, bytes], None]
+"""Takes the number of a line, from 1, and the line."""
+
+_HEAD_LINES = 50
 _MAX_NOTES = 20
 
 
@@ -30,8 +37,38 @@ def header(id: str, *, created_at: int = 0, cwd: str | None = None, depth: int =
     return Header("session", FORMAT_VERSION, id, created_at, False, depth, cwd=cwd)
 
 
+def open_lines(
+    transcript: Transcript,
+    format: str,
+    *,
+    look: Callable[[bytes], tuple[int | None, str | None]],
+    begin: Callable[[Recorder], Feed],
+) -> ImportedSession:
+    """The one session of a transcript of lines, read as its events are taken.
+
+    `look` finds time (epoch ms) and working directory in a line: the first ones of the head of
+    the file go into the header. `begin` makes the reader of the lines.
+    """
+    lines = transcript.lines()
+    start: list[bytes] = []
+    created_at, cwd = None, None
+    for line in islice(lines, _HEAD_LINES):
+        start.append(line)
+        with suppress(Damaged, Unexpected):
+            time, folder = look(line)
+            created_at = time if created_at is None else created_at
+            cwd = cwd or folder
+        if created_at is not None and cwd:
+            break
+    recorder = Recorder(transcript.name, created_at=created_at or 0)
+    notes: list[str] = []
+    events = events_of_lines(chain(start, lines), recorder, begin(recorder), notes)
+    head = header(transcript.name, created_at=created_at or 0, cwd=cwd)
+    return ImportedSession(transcript.name, format, head, events, notes)
+
+
 def events_of_lines(
-    lines: Iterable[bytes], recorder: Recorder, feed: Callable[[bytes], None], notes: list[str]
+    lines: Iterable[bytes], recorder: Recorder, feed: Feed, notes: list[str]
 ) -> Iterator[Event]:
     """The events that `feed` records of each line, as soon as they are final.
 
@@ -48,7 +85,7 @@ def events_of_lines(
             if line is None:
                 break
             if not line.isspace():
-                feed(line)
+                feed(number, line)
         except Unexpected as error:
             _skip(number, str(error), recorder, notes)
         except Damaged as error:
