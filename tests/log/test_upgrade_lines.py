@@ -1,4 +1,7 @@
-"""What the migrations make of broken, hostile and odd lines."""
+"""What the migrations make of broken, hostile and odd lines.
+
+Long because each kind of damage is a case and the properties bring their own generators.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator

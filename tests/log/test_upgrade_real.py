@@ -1,4 +1,7 @@
-"""Logs that DeepSeek Harness wrote, and what its own migrations and requests say of them."""
+"""Logs that DeepSeek Harness wrote, and what its own migrations and requests say of them.
+
+Long because it holds its own small projections: the code under test must not judge itself.
+"""
 
 import json
 from pathlib import Path
@@ -8,7 +11,10 @@ import pytest
 import zstandard
 
 from data import shared
+from slicetape.log.codec import decode_event, decode_header
+from slicetape.log.log import SessionLog
 from slicetape.log.upgrade import UpgradeReport, export_v4, seq_now, upgrade, upgrade_events
+from slicetape.surface import Session
 
 LOGS = "dsh-logs"
 V3_LOGS = [
@@ -268,6 +274,15 @@ def test_an_upgraded_log_of_a_killed_process_says_what_was_sent_after_the_crash(
     ]
     assert len(mine) == 9
     assert [request for request in recorded if request in mine] == mine
+
+
+@pytest.mark.parametrize("name", ["dsh-logs/v0-tools.jsonl", *V4_LOGS])
+def test_upgraded_logs_keep_every_rule_of_log_and_surface(name: str) -> None:
+    first, *rest = upgrade(lines_of(shared(name)))
+    session = Session(SessionLog.in_memory(decode_header(first)))
+    for line in rest:
+        session.append(decode_event(line))
+    assert len(session.log.events) == len(rest)
 
 
 @pytest.mark.parametrize(

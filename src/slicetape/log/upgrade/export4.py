@@ -10,7 +10,7 @@ from typing import Any
 from slicetape.errors import UnsupportedFormat
 from slicetape.log.events import SNAPSHOT_PLUGIN
 from slicetape.log.upgrade.header import read_header
-from slicetape.log.upgrade.kinds import V3, admit
+from slicetape.log.upgrade.kinds import SHARED, V3, admit
 from slicetape.log.upgrade.restart import Restarts
 from slicetape.log.upgrade.rows import Json, Row, damaged, dump, parse, placed
 from slicetape.log.upgrade.seqs import SeqMap, renumbered
@@ -101,6 +101,8 @@ class _Raising:
 
 
 def _raised(row: Row, event: Json) -> Json:
+    if row.kind in SHARED and event.get("ignorable") is not True:
+        return event
     admit(row, 3)
     if row.kind not in V3:
         return _held(event) or {**event, "type": FOREIGN + row.kind}

@@ -73,6 +73,9 @@ V4_ONLY = frozenset(
     {"developer/message", "job/registered", "job/settled", "working-directory/change"}
 )
 
+SHARED = V4_ONLY - {"developer/message"}
+"""Kinds of format 4 that hosts of format 3 carry too, without knowing them."""
+
 _CODE = frozenset({"tool/code-dispatch", "tool/code-dispatch-start"})
 _CHUNKS = frozenset({"assistant/chunk", "text-chunks", "reasoning-chunks", "tool-call-chunks"})
 _V2 = V3 - {"system/message", "tool/ptc-dispatch", "tool/ptc-dispatch-start"} | _CODE
