@@ -99,9 +99,7 @@ class Run:
     @property
     def turns(self) -> list[int]:
         """The turns covered, in order, one per part."""
-        return [
-            n for part in self.parts for n in (part.earlier[0] if part.earlier else [part.turn])
-        ]
+        return [turn for part in self.parts for turn in (part.earlier or (part.turn,))]
 
 
 def render(run: Run, shape: Shape = COMPLETE) -> str:
@@ -137,7 +135,8 @@ def entry_range(view: View, seq: int) -> tuple[int, int]:
     if found:
         return found
     turns: set[int] = set()
-    queue, seen = [seq], {seq}
+    queue: list[int] = [seq]
+    seen = {seq}
     while queue:
         for cited in view.events[queue.pop()].sources:
             source = view.events[cited]

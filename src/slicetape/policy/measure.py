@@ -17,6 +17,7 @@ def nodes_chars(view: View, nodes: Sequence[int]) -> int:
 def measure_plan(
     view: View, live: int | None, pending: Sequence[Message], seals: Sequence[Seal]
 ) -> tuple[int, int]:
+    """Code points of the JSON of the whole view, and of its movable part, after `seals`."""
     entry_at = {seal.sources[0]: seal.event(0).data for seal in seals}
     hidden = {seq for seal in seals for seq in seal.sources}
     frozen = view.surface.position(view.entries[-1]) + 1 if view.entries else 0

@@ -1,0 +1,217 @@
+"""The host's compaction: prune large results, then replace old messages by a summary.
+
+A foreign writer to the tape: what it writes is protected, and it may replace what stands ahead
+of the last entry. The summary comes from the caller, so that a live loop asks a model and a
+replay composes one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+from msgspec import Raw
+
+from slicetape.log.events import (
+    CompactionEnd,
+    CompactionPrune,
+    CompactionStart,
+    CompactionSummary,
+    Replace,
+    SystemMessage,
+    ToolResult,
+    UserMessage,
+    message_of,
+)
+from slicetape.log.messages import Block, Message, Source, Text, ToolCall, ToolResultBlock
+from slicetape.log.payloads import CompactionData, PruneData, SeqRange, SummaryData
+from slicetape.log.seqs import pack
+from slicetape.loop.estimate import estimate
+from slicetape.surface import Edit, Session
+
+PREAMBLE = (
+    "Everything up to here was condensed automatically to make room. Build on what stands below "
+    "as known, do not repeat it, and go on with the messages that follow.\n\n<compacted-summary>"
+)
+PRUNED = "\n\n[... tool result middle pruned ...]\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionSettings:
+    """The host's thresholds: shares of the window in tokens, and sizes in code points."""
+
+    window: int
+    threshold: float = 0.8
+    retain: float = 0.16
+    prune_above: int = 8_192
+    prune_head: int = 4_096
+    prune_tail: int = 1_024
+    summary_tokens: int = 8_192
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Who writes the summary."""
+
+    provider: str
+    model: str
+
+
+class Pressure(Protocol):
+    """How full the window is, in tokens, asked after each change."""
+
+    def __call__(self) -> int:
+        """Tokens of the next request."""
+        ...
+
+
+Summarise = Callable[[Sequence[int]], str]
+
+
+class Compactor:
+    """Compacts one session before a step, when its next request fills too much of the window."""
+
+    def __init__(self, session: Session, settings: CompactionSettings, route: Route) -> None:
+        self._session = session
+        self._settings = settings
+        self._route = route
+        self._sizes: dict[int, int] = {}
+        self._large: list[int] = []
+        self.count = 0
+        """Summaries written so far."""
+        self.estimated = 0
+        """The estimate of every message on the surface."""
+        session.listen(self._measure)
+
+    def before_step(self, *, time: int, pressure: Pressure, summarise: Summarise) -> None:
+        """Prune, then summarise, as far as needed to come below the threshold."""
+        limit = self._settings.window * self._settings.threshold
+        if pressure() < limit:
+            return
+        self._prune(time)
+        if pressure() >= limit:
+            self._summarise(time, summarise)
+
+    def _measure(self, _: object, edit: Edit | None) -> None:
+        if edit is None:
+            return
+        added = self._session.view.events[edit.added]
+        self._sizes[edit.added] = estimate(message_of(added))  # type: ignore[arg-type]
+        self.estimated += self._sizes[edit.added] - sum(self._sizes[seq] for seq in edit.removed)
+        if isinstance(added, ToolResult):
+            self._large.append(edit.added)
+
+    def _prune(self, time: int) -> None:
+        large, self._large = self._large, []
+        for seq in large:
+            event = self._session.view.events[seq]
+            if seq not in self._session.view.surface or not isinstance(event, ToolResult):
+                continue
+            pruned = self._pruned(event)
+            if pruned != event.data.message.content:
+                self._replace_result(event, pruned, time)
+
+    def _pruned(self, event: ToolResult) -> tuple[Block, ...]:
+        blocks: list[Block] = []
+        for block in event.data.message.content:
+            if isinstance(block, ToolResultBlock):
+                parts = tuple(
+                    Text(self._cut(part.text)) if isinstance(part, Text) else part
+                    for part in block.content
+                )
+                block = msgspec.structs.replace(block, content=parts)
+            blocks.append(block)
+        return tuple(blocks)
+
+    def _cut(self, text: str) -> str:
+        settings = self._settings
+        if len(text) <= settings.prune_above:
+            return text
+        return text[: settings.prune_head] + PRUNED + text[-settings.prune_tail :]
+
+    def _replace_result(self, event: ToolResult, content: tuple[Block, ...], time: int) -> None:
+        seq = event.seq
+        self._session.append(
+            CompactionPrune(time=time, data=PruneData(SeqRange(seq, seq), (seq,), self._sizes[seq]))
+        )
+        message = msgspec.structs.replace(event.data.message, content=content)
+        self._session.append(
+            ToolResult(
+                time=time,
+                data=msgspec.structs.replace(event.data, message=message),
+                surface_op=Replace(seq, seq),
+                source_event_seqs=(seq,),
+            )
+        )
+
+    def _region(self) -> tuple[int, ...]:
+        """The nodes to summarise: all but the head and what fits the retention budget."""
+        view = self._session.view
+        nodes = view.surface.nodes
+        first = 1 if nodes and isinstance(view.events[nodes[0]], SystemMessage) else 0
+        budget = self._settings.window * self._settings.retain
+        cut, kept = len(nodes) - 1, self._sizes[nodes[-1]] if nodes else 0
+        while cut > first and kept + self._sizes[nodes[cut - 1]] <= budget:
+            cut -= 1
+            kept += self._sizes[nodes[cut]]
+        open_results = set[str]()
+        for position in range(len(nodes) - 1, first - 1, -1):
+            if position < cut and not open_results:
+                break
+            _track(message_of(view.events[nodes[position]]), open_results)  # type: ignore[arg-type]
+            cut = min(cut, position)
+        return tuple(nodes[first:cut])
+
+    def _summarise(self, time: int, summarise: Summarise) -> None:
+        region = self._region()
+        if not region:
+            return
+        view, turn = self._session.view, self._session.view.turns.open or None
+        self.count += 1
+        mark = CompactionData(f"compaction-{len(view.events)}", turn)
+        start = self._session.append(CompactionStart(time=time, data=mark)).seq
+        text = summarise(region)
+        shadowed = sum(self._sizes[seq] for seq in region)
+        message = _checkpoint(text, mark.compaction_id)
+        if estimate(message) >= shadowed:
+            error = Raw(msgspec.json.encode("the summary is not smaller than what it replaces"))
+            failed = msgspec.structs.replace(mark, error=error)
+            self._session.append(CompactionEnd(time=time, data=failed))
+            return
+        data = SummaryData(
+            mark.compaction_id,
+            Raw(msgspec.json.encode([Text(text)])),
+            SeqRange(region[0], region[-1]),
+            pack(region),
+            shadowed,
+            self._route.provider,
+            self._route.model,
+            max_tokens=self._settings.summary_tokens,
+        )
+        summary = self._session.append(CompactionSummary(time=time, data=data)).seq
+        self._session.append(
+            UserMessage(
+                time=time,
+                data=message,
+                surface_op=Replace(region[0], region[-1]),
+                source_event_seqs=(start, summary, *region),
+            )
+        )
+        self._session.append(CompactionEnd(time=time, data=mark))
+
+
+def _track(message: Message, open_results: set[str]) -> None:
+    for block in message.content:
+        if isinstance(block, ToolResultBlock):
+            open_results.add(block.tool_call_id)
+        elif isinstance(block, ToolCall):
+            open_results.discard(block.id)
+
+
+def _checkpoint(text: str, compaction_id: str) -> Message:
+    return Message(
+        id=compaction_id,
+        role="user",
+        content=(Text(PREAMBLE), Text(text), Text("</compacted-summary>")),
+        source=Source(kind="plugin", plugin="compact", compaction_id=compaction_id),
+    )

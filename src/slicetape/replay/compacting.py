@@ -1,0 +1,70 @@
+"""The host's compaction at work in a replay, with a composed summary and a priced call."""
+
+from collections.abc import Sequence
+
+from slicetape.log.messages import Message
+from slicetape.loop.compaction import CompactionSettings, Compactor, Route
+from slicetape.replay.counting import Counts
+from slicetape.replay.meter import Meter, Request
+from slicetape.replay.summary import summarise
+from slicetape.surface import Session
+
+INSTRUCTION = 400
+"""Tokens that the instruction of a summary call is taken for."""
+
+
+class Compacting:
+    """The `compact` arm: prune and summarise when the window fills, and pay for the call."""
+
+    def __init__(
+        self,
+        session: Session,
+        meter: Meter,
+        counts: Counts,
+        window: int,
+        requests: list[Request],
+    ) -> None:
+        self._session = session
+        self._meter = meter
+        self._counts = counts
+        self._settings = CompactionSettings(window=window)
+        self._compactor = Compactor(session, self._settings, Route("", ""))
+        self._requests = requests
+        self._anchor = 0
+        self._anchored = 0
+        self._time = 0
+
+    @property
+    def count(self) -> int:
+        """Summaries written so far."""
+        return self._compactor.count
+
+    def before_step(self, step: int, *, time: int, pending: Sequence[Message]) -> None:
+        """Compact if the next request would fill too much of the window."""
+        self._time = time
+        self._compactor.before_step(time=time, pressure=self._pressure, summarise=self._summarise)
+
+    def sent(self, request: Request) -> None:
+        """Anchor the estimate on what a request really had."""
+        self._anchored = self._compactor.estimated
+        self._anchor = max(request.total + request.output, self._anchored)
+
+    def _pressure(self) -> int:
+        return self._anchor + self._compactor.estimated - self._anchored
+
+    def _summarise(self, region: Sequence[int]) -> str:
+        text = summarise(
+            self._session.view,
+            region,
+            count=self._counts.text,
+            limit=self._settings.summary_tokens,
+        )
+        self._requests.append(
+            self._meter.side_call(
+                time=self._time,
+                through=region[-1],
+                extra=INSTRUCTION,
+                output=self._counts.text(text),
+            )
+        )
+        return text

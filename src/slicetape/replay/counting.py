@@ -1,0 +1,75 @@
+"""Tokens of nodes: each text is counted once, when its node first appears, and shared by arms."""
+
+from collections.abc import Callable, Iterator
+
+from slicetape.log.events import Event, message_of
+from slicetape.log.messages import (
+    Block,
+    Image,
+    Message,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResultBlock,
+)
+
+FRAME = 4
+"""Tokens that role and punctuation of one message are taken for."""
+
+IMAGE = 1_000
+"""Tokens that a picture is taken for; its base64 is never counted as text."""
+
+
+class Counts:
+    """Tokens of the texts of one recording. `counted` says how many texts were counted."""
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self.count = count
+        self.counted = 0
+        self._recorded: dict[int, int] = {}
+
+    def recorded(self, event: Event) -> int:
+        """Tokens of a recorded event's message, by its seq in the recording."""
+        known = self._recorded.get(event.seq)
+        if known is None:
+            known = self._recorded[event.seq] = self.tokens(message_of(event))  # type: ignore[arg-type]
+        return known
+
+    def tokens(self, message: Message) -> int:
+        """Tokens of a message on the wire, its frame included; 0 for one without content."""
+        if not message.content:
+            return 0
+        return FRAME + sum(self._block(block) for block in message.content)
+
+    def text(self, text: str) -> int:
+        """Tokens of one text."""
+        self.counted += 1
+        return self.count(text) if text else 0
+
+    def _block(self, block: Block) -> int:
+        if isinstance(block, Image):
+            return IMAGE
+        return sum(self.text(text) for text in _texts(block)) + sum(
+            IMAGE for part in _parts(block) if isinstance(part, Image)
+        )
+
+
+def chars(message: Message | None) -> int:
+    """Code points of the texts that `Counts` counts."""
+    if message is None:
+        return 0
+    return sum(len(text) for block in message.content for text in _texts(block))
+
+
+def _parts(block: Block) -> tuple[Block, ...]:
+    return block.content if isinstance(block, ToolResultBlock) else ()
+
+
+def _texts(block: Block) -> Iterator[str]:
+    if isinstance(block, Text | Reasoning):
+        yield block.text
+    elif isinstance(block, ToolCall):
+        yield block.name
+        yield block.arguments
+    else:
+        yield from (part.text for part in _parts(block) if isinstance(part, Text))
