@@ -1,9 +1,9 @@
 r"""A regular expression as models write it, in JavaScript's notation, as Python reads it.
 
 Kept from JavaScript (no flag but `i`): `\d`, `\w` and `\b` are ASCII, `\s` has its blanks, `.`
-stops at CR, U+2028 and U+2029, `[^]` is any character and `[]` none, `{` that opens no count is itself, a
-letter that needs no escape is itself, `(?<name>…)` and `\k<name>` name groups, and what it calls
-invalid is invalid: `(?i)`, `(?P<name>…)`, `a++`, `(?>…)`.
+stops at CR, U+2028 and U+2029, `[^]` is any character and `[]` none, `{` that opens no count is
+itself, a letter that needs no escape is itself, `(?<name>…)` and `\k<name>` name groups, and what
+it calls invalid is invalid: `(?i)`, `(?P<name>…)`, `a++`, `(?>…)`.
 
 Different: text is code points, not UTF-16 units, and case is ignored by the tables of Python
 (`ſ` matches `s`); octal escapes and references to groups that do not exist are invalid.

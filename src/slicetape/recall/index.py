@@ -7,14 +7,21 @@ only its own text.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
-from slicetape.log.events import AssistantMessage, Event, ToolResult, UserMessage
+from slicetape.log.catalogrows import Kind
+from slicetape.log.events import (
+    AssistantMessage,
+    Event,
+    ToolCalled,
+    ToolResult,
+    UserMessage,
+    is_human,
+)
 from slicetape.log.messages import ToolCall, text_of
 from slicetape.recall.records import RECALL_TOOLS, result_blocks, result_text
 from slicetape.surface.view import View
 
-Kind = Literal["user", "assistant", "context", "tool_input", "tool_error", "tool_output"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -52,12 +59,18 @@ class Shelf:
 class Index:
     """The documents of a session, by kind. `catch_up` takes in what was appended since."""
 
-    __slots__ = ("_known", "shelves", "taken", "view")
+    __slots__ = ("calls", "shelves", "steps", "taken", "title", "view")
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.taken = 0
         """How many events were taken in."""
+        self.steps = 0
+        """Messages of the model."""
+        self.calls = 0
+        """Started tool calls."""
+        self.title = ""
+        """The first line that a person wrote, at most 80 code points."""
         self.shelves: dict[Kind, Shelf] = {kind: Shelf() for kind in KINDS}
 
     @classmethod
@@ -71,12 +84,22 @@ class Index:
         """Take in the events that the view has and the index has not; how many there were."""
         fresh = self.view.scanned - self.taken
         for seq in range(self.taken, self.view.scanned):
-            for document, text in documents_of(self.view, self.view.events[seq]):
+            event = self.view.events[seq]
+            self._count(event)
+            for document, text in documents_of(self.view, event):
                 shelf = self.shelves[document.kind]
                 shelf.documents.append(document)
                 shelf.texts.append(text.lower())
         self.taken += fresh
         return fresh
+
+    def _count(self, event: Event) -> None:
+        if isinstance(event, AssistantMessage) and event.is_original:
+            self.steps += 1
+        elif isinstance(event, ToolCalled):
+            self.calls += 1
+        elif isinstance(event, UserMessage) and not self.title and is_human(event):
+            self.title = text_of(event.data.content).strip().split("\n", 1)[0][:80]
 
     def text(self, document: Document) -> str:
         """The original text of a document."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from math import log2
 from typing import Literal
 
+from slicetape.log.catalogrows import Kind
 from slicetape.log.events import FORMAT_VERSION
-from slicetape.recall.index import KINDS, Document, Index, Kind
+from slicetape.recall.index import KINDS, Document, Index
 from slicetape.recall.locators import Locators
 
 Scope = Literal["dialogue", "auto"]
@@ -99,7 +100,7 @@ def search(
     slots = not kinds and scope == "auto"
     chosen = _slotted(ranked, limit) if slots else ranked[: int(limit)]
     return [
-        Hit(document, -score, _snippet(index.text(document), lowered, wanted, document.kind))
+        Hit(document, -score, snippet(index.text(document), lowered, wanted, document.kind))
         for score, _, _, _, document, lowered in chosen
     ]
 
@@ -112,7 +113,9 @@ def render_hits(
         hint = BROADEN if "tool_output" in kinds else TRY_OUTPUT
         return f'[recall_search "{query}" · 0 hits over kinds {"/".join(kinds)} — {hint}]'
     head = f'[recall_search "{query}" · {len(hits)} hit(s) · {HOW_TO_READ}]'
-    return "\n".join([head, *(_line(hit, locators) for hit in hits)])
+    return "\n".join(
+        [head, *(f"- {hit_line(hit.document, hit.snippet, locators)}" for hit in hits)]
+    )
 
 
 def locator(document: Document, locators: Locators) -> str:
@@ -122,8 +125,8 @@ def locator(document: Document, locators: Locators) -> str:
     return locators.turn(document.turn, "full" if document.kind == "tool_input" else "dialogue")
 
 
-def _line(hit: Hit, locators: Locators) -> str:
-    document = hit.document
+def hit_line(document: Document, shown: str, locators: Locators) -> str:
+    """Where a hit stands, the text around it, and the call that returns its original."""
     place = f"slice-turn-{document.turn}"
     if document.step:
         place += f" step {document.step}"
@@ -131,7 +134,7 @@ def _line(hit: Hit, locators: Locators) -> str:
         place += f" seq {document.seq}"
         if document.block:
             place += f" block {document.block}"
-    return f"- {place} [{document.kind}] {hit.snippet} → {locator(document, locators)}"
+    return f"{place} [{document.kind}] {shown} → {locator(document, locators)}"
 
 
 def _scored(
@@ -172,7 +175,8 @@ def _slotted(
             return
 
 
-def _snippet(text: str, lowered: str, wanted: Sequence[str], kind: Kind) -> str:
+def snippet(text: str, lowered: str, wanted: Sequence[str], kind: Kind) -> str:
+    """The text around the first place of any term, on one line, with `…` where it goes on."""
     most = RESULT_SNIPPET if kind in RESULT_KINDS else SNIPPET
     found = [at for at in (lowered.find(term) for term in wanted) if at >= 0]
     start = max(_original_place(text, lowered, min(found, default=0)) - most // 2, 0)

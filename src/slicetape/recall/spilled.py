@@ -35,7 +35,7 @@ class Spills(Protocol):
 class NoSpills:
     """A session whose results are all in its log."""
 
-    def find(self, event: ToolResult, block: int, part: int) -> Spill | None:  # noqa: ARG002
+    def find(self, event: ToolResult, block: int, part: int) -> Spill | None:
         """Every part is whole."""
         return None
 

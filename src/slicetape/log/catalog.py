@@ -1,0 +1,221 @@
+"""index.sqlite: what sessions exist and which texts they hold, for listing and for search.
+
+The file is derived from the logs and never the record: it may be deleted at any time, and one
+that is missing, damaged or of another schema is made anew, empty, and filled as sessions are
+handed in. Rows come from `recall`; nothing here reads a log.
+
+Ranking of a search: texts with all words of the query before texts with some; within both, BM25
+as FTS5 computes it (rare words and short texts weigh more), then the text handed in last. Case and
+accents do not count, and a word of three letters also finds words it begins. CJK text has no
+blanks: its runs are indexed by pairs of letters, so a word of any length is found anywhere within a
+run, and a text that has some pairs of a long word has some of the query.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from slicetape.log.catalogfile import inode_of, opened, raise_refusal, remade, transaction
+from slicetape.log.catalogrows import CatalogHit, DocumentRow, SessionRow
+
+CJK_RUN = re.compile(
+    "[\u1100-\u11ff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f"
+    "\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00016ff0-\U0001b2ff"
+    "\U00020000-\U000323af]+"
+)
+"""Letters of Han, Hiragana, Katakana, Bopomofo or Hangul in a row."""
+
+WORD = re.compile(r"\w+")
+MOST_WORDS = 32
+"""Words of a query that are looked for."""
+
+T = TypeVar("T")
+
+
+class Catalog:
+    """The open index. Readers and writers of several processes may use one file at once.
+
+    StorageFailed when the disk refuses, or another process holds the file for ten seconds; damage
+    is repaired by starting anew, never reported.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db = opened(path)
+        self._inode = inode_of(path)
+
+    def close(self) -> None:
+        """Give the file up."""
+        self._db.close()
+
+    def sessions(self) -> list[SessionRow]:
+        """Every session, newest first."""
+        return self._run(
+            lambda db: [
+                _session(row)
+                for row in db.execute("select * from sessions order by created desc, id")
+            ]
+        )
+
+    def stale(self, files: Iterable[tuple[str, int, int]]) -> list[str]:
+        """Of files given as path, size and mtime: those that must be read again, in order."""
+        known = self._run(
+            lambda db: set(db.execute("select path, size, mtime from sessions").fetchall())
+        )
+        return [path for path, size, mtime in files if (path, size, mtime) not in known]
+
+    def put(self, row: SessionRow, documents: Iterable[DocumentRow], *, after: int = 0) -> bool:
+        """Record a session: its row, and the texts of its events from the seq `after` on.
+
+        Older texts stay. False, with nothing changed, when events before `after` were never
+        handed in: then hand in all of them.
+        """
+        texts = list(documents)
+
+        def write(db: sqlite3.Connection) -> bool:
+            with transaction(db):
+                had = db.execute("select events from sessions where id = ?", (row.id,)).fetchone()
+                if after > (had[0] if had else 0):
+                    return False
+                _remove(db, row.id, after)
+                values = [_plain(value) for value in msgspec.structs.astuple(row)]
+                marks = ",".join("?" * len(values))
+                db.execute(f"insert or replace into sessions values({marks})", values)
+                for text in texts:
+                    _insert(db, row.id, text)
+                return True
+
+        return self._run(write)
+
+    def forget(self, session: str) -> None:
+        """Leave a session out from now on."""
+
+        def write(db: sqlite3.Connection) -> None:
+            with transaction(db):
+                _remove(db, session, 0)
+                db.execute("delete from sessions where id = ?", (_plain(session),))
+
+        self._run(write)
+
+    def search(self, query: str, limit: int = 10) -> list[CatalogHit]:
+        """The best texts of all sessions for the words of `query`; see the ranking above."""
+        words, parts = _phrases(query), _phrases(query, in_pairs=True)
+        if not words or limit < 1:
+            return []
+
+        def read(db: sqlite3.Connection) -> list[CatalogHit]:
+            hits = _matches(db, " ".join(words), limit, complete=True)
+            if len(hits) < limit and len(parts) > 1:
+                some = _matches(db, " OR ".join(parts), limit + len(hits), complete=False)
+                seen = {(hit.session.id, hit.document) for hit in hits}
+                hits += [hit for hit in some if (hit.session.id, hit.document) not in seen]
+            return hits[:limit]
+
+        return self._run(read)
+
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        for _ in range(2):
+            try:
+                return work(self._db)
+            except sqlite3.Error as error:
+                raise_refusal(self.path, error)
+                self._db.close()
+                self._db = remade(self.path, instead_of=self._inode)
+                self._inode = inode_of(self.path)
+        return work(self._db)
+
+
+def _session(row: tuple[object, ...]) -> SessionRow:
+    return msgspec.convert(dict(zip(SessionRow.__struct_fields__, row, strict=True)), SessionRow)
+
+
+def _insert(db: sqlite3.Connection, session: str, row: DocumentRow) -> None:
+    text = _plain(row.text)
+    place = (_plain(session), row.seq, row.turn, row.step, row.kind, row.block, text)
+    cursor = db.execute(
+        "insert into documents(session, seq, turn, step, kind, block, text) "
+        "values(?, ?, ?, ?, ?, ?, ?)",
+        place,
+    )
+    db.execute("insert into terms(rowid, words) values(?, ?)", (cursor.lastrowid, _words(text)))
+
+
+def _remove(db: sqlite3.Connection, session: str, after: int) -> None:
+    found = db.execute(
+        "select id, text from documents where session = ? and seq >= ?", (_plain(session), after)
+    ).fetchall()
+    for id, text in found:
+        db.execute(
+            "insert into terms(terms, rowid, words) values('delete', ?, ?)", (id, _words(text))
+        )
+        db.execute("delete from documents where id = ?", (id,))
+
+
+def _matches(
+    db: sqlite3.Connection, expression: str, limit: int, *, complete: bool
+) -> list[CatalogHit]:
+    columns = ", ".join(f"s.{name}" for name in SessionRow.__struct_fields__)
+    place = ", ".join(f"d.{name}" for name in DocumentRow.__struct_fields__)
+    rows = db.execute(
+        "with best as (select rowid, rank from terms where terms match ? "  # noqa: S608
+        f"order by rank, rowid desc limit ?) select {columns}, {place} from best "
+        "join documents d on d.id = best.rowid join sessions s on s.id = d.session "
+        "order by best.rank, best.rowid desc",
+        (expression, limit),
+    ).fetchall()
+    split = len(SessionRow.__struct_fields__)
+    names = DocumentRow.__struct_fields__
+    return [
+        CatalogHit(
+            _session(row[:split]),
+            msgspec.convert(dict(zip(names, row[split:], strict=True)), DocumentRow),
+            complete,
+        )
+        for row in rows
+    ]
+
+
+def _phrases(query: str, *, in_pairs: bool = False) -> list[str]:
+    """The words of a query as FTS5 phrases; `in_pairs`: each pair of a CJK run on its own.
+
+    A word of three letters or more, and a single CJK letter, may go on; a lone letter is no word.
+    """
+    found: dict[str, None] = {}
+    for word in WORD.findall(_plain(query).lower())[:MOST_WORDS]:
+        cjk = CJK_RUN.search(word)
+        if not (cjk or (len(word) > 1 and word.strip("_"))):
+            continue
+        spread = _words(word, at_end=False)
+        for part in spread.split() if in_pairs else [spread.strip()]:
+            goes_on = len(part) > 2 or len(word) == 1
+            found[f'"{part}" *' if goes_on and not in_pairs else f'"{part}"'] = None
+    return list(found)
+
+
+def _words(text: str, *, at_end: bool = True) -> str:
+    """The text as it is indexed: each CJK run as its pairs of letters.
+
+    `at_end`: and its last letter alone, so that every letter of a run begins a word of the index;
+    a query, which must match within a run, leaves it out.
+    """
+
+    def pairs(run: re.Match[str]) -> str:
+        letters = run[0]
+        spread = [letters[at : at + 2] for at in range(len(letters) - 1)]
+        if at_end or len(letters) == 1:
+            spread.append(letters[-1])
+        return f" {' '.join(spread)} "
+
+    return text if text.isascii() else CJK_RUN.sub(pairs, text)
+
+
+def _plain(value: T) -> T:
+    """The value with each lone surrogate as U+FFFD, which SQLite can hold."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # type: ignore[return-value]
+    return value
