@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from slicetape.cli.config import config
@@ -72,13 +73,12 @@ def test_show_prints_value_and_origin(tmp_path: Path) -> None:
     assert found["settings"]["digest.maxLineChars"] == {"value": "Infinity", "from": f"{path}:2"}
 
 
-def test_without_a_file_the_defaults_are_checked(tmp_path: Path) -> None:
-    runner = CliRunner()
-    with runner.isolated_filesystem(temp_dir=tmp_path):
-        checked = runner.invoke(config, ["check"])
-        shown = runner.invoke(config, ["show", "--json"])
-    assert checked.stdout == "no configuration file, defaults: ok\n"
-    assert json.loads(shown.stdout)["file"] is None
+def test_without_a_file_the_defaults_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ran("check").stdout == "no configuration file, defaults: ok\n"
+    assert json.loads(ran("show", "--json").stdout)["file"] is None
 
 
 def test_help_has_an_example() -> None:
