@@ -21,7 +21,7 @@ from slicetape.log.events import (
     UserMessage,
     is_human,
 )
-from slicetape.log.messages import Block, Image, Reasoning, Text, ToolResultBlock
+from slicetape.log.messages import Block, Image, OtherBlock, Reasoning, Text, ToolResultBlock
 from slicetape.log.payloads import Usage
 
 
@@ -54,26 +54,27 @@ class Counts:
 class Rules:
     """How a format counts: the glue between texts, and what is an error or a compaction.
 
-    `uncounted` names the plugins whose messages add no characters; `out_is_visible` says that
-    recorded output tokens leave out reasoning, which our usage contains.
+    `uncounted` names the plugins whose messages add no characters; `stand_ins` says that a
+    text before an unknown block stands in for that block.
     """
 
     between_messages: str = "\n"
     after_messages: str = ""
-    between_texts: str = "\n"
-    between_reasonings: str = "\n"
+    between_texts: str = ""
+    between_reasonings: str = ""
     compactions: frozenset[str] = frozenset({"x/compaction"})
     uncounted: frozenset[str] = frozenset()
-    out_is_visible: bool = False
+    stand_ins: bool = False
 
 
 RULES = {
     "claude-code": Rules(
-        between_texts="",
         compactions=frozenset({"x/compaction", "x/microcompaction"}),
         uncounted=frozenset({"claude-code:with-result"}),
     ),
     "codex-rollout": Rules(uncounted=frozenset({"codex-rollout:context"})),
+    "copilot-cli": Rules(uncounted=frozenset({"copilot-cli:context", "copilot-cli:notification"})),
+    "opencode": Rules(stand_ins=True),
 }
 _PLAIN = Rules()
 
@@ -157,9 +158,11 @@ class _Counting:
 
     def _shown(self, blocks: Iterable[Block]) -> int:
         """The length of texts and pictures, joined by newlines."""
-        shown = []
+        shown: list[int] = []
         for block in blocks:
-            if isinstance(block, Text):
+            if isinstance(block, OtherBlock) and self.rules.stand_ins:
+                shown = shown[:-1]
+            elif isinstance(block, Text):
                 shown.append(len(block.text))
             elif isinstance(block, Image):
                 self.images += 1
@@ -169,12 +172,11 @@ class _Counting:
     def counts(self) -> Counts:
         usage = None
         if self.usages:
-            hidden = [(u.reasoning_tokens or 0) * self.rules.out_is_visible for u in self.usages]
             usage = UsageCounts(
                 fresh=sum(u.input_tokens for u in self.usages),
                 read=sum(u.cache_read_tokens or 0 for u in self.usages),
                 written=sum(u.cache_write_tokens or 0 for u in self.usages),
-                out=sum(u.output_tokens for u in self.usages) - sum(hidden),
+                out=sum(u.output_tokens for u in self.usages),
                 peak=max(map(_request, self.usages)),
             )
         return Counts(

@@ -49,6 +49,7 @@ class Recorder:
         self._used: dict[str, int] = {}
         self._route: Route | None = None
         self._system: tuple[Block, ...] | None = None
+        self._prompt: tuple[Block, ...] | None = None
 
     @property
     def in_turn(self) -> bool:
@@ -154,7 +155,8 @@ class Recorder:
         It is the first node of the surface or replaces that node; where other messages came
         first it is kept as `x/system`.
         """
-        self._system = content
+        if content != self._prompt:
+            self._prompt = self._system = content
 
     def keep(self, kind: str, data: Mapping[str, Any]) -> None:
         """Keep what has no event of its own as an ignorable event; `kind` is `x/…`."""

@@ -32,9 +32,24 @@ class ImportedSession:
     notes: list[str] = field(default_factory=list)
 
 
-def header(id: str, *, created_at: int = 0, cwd: str | None = None, depth: int = 0) -> Header:
-    """The header of an imported session; `created_at` is epoch ms, 0 where none is recorded."""
-    return Header("session", FORMAT_VERSION, id, created_at, False, depth, cwd=cwd)
+def header(
+    id: str, *, created_at: int = 0, cwd: str | None = None, parent: str | None = None
+) -> Header:
+    """The header of an imported session; `created_at` is epoch ms, 0 where none is recorded.
+
+    `parent` is the session that delegated it.
+    """
+    return Header(
+        type="session",
+        version=FORMAT_VERSION,
+        id=id,
+        created_at=created_at,
+        is_seeded=False,
+        delegation_depth=1 if parent else 0,
+        cwd=cwd,
+        parent_session=parent,
+        origin="subagent" if parent else None,
+    )
 
 
 def open_lines(
