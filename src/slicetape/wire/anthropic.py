@@ -38,7 +38,6 @@ from slicetape.log.messages import (
     Text,
     ToolCall,
     ToolResultBlock,
-    text_of,
 )
 from slicetape.log.payloads import HeaderConfig
 from slicetape.wire.anthropic_blocks import (
@@ -99,7 +98,7 @@ class MessagesWire:
         opening = b'],"messages":[' if seam.role in ("", "system") else b"]},"
         return opening + b'{"role":"%s","content":[' % role + b",".join(items), after
 
-    def flush(self, seam: Seam) -> bytes:  # noqa: ARG002
+    def flush(self, seam: Seam) -> bytes:
         """Nothing is held back on this wire."""
         return b""
 
@@ -201,8 +200,8 @@ class MessagesWire:
 
 
 def _system(message: Message) -> Fragment:
-    text = text_of(message.content)
-    if not text.strip():
+    texts = [b.text for b in message.content if type(b) is Text and b.text.strip()]
+    if not texts:
         return Fragment("")
-    later = text_block(f"<system-reminder>\n{text}\n</system-reminder>")
-    return Fragment("system", (text_block(text),), (later,), facts_of(message))
+    later = text_block(f"<system-reminder>\n{''.join(texts)}\n</system-reminder>")
+    return Fragment("system", tuple(map(text_block, texts)), (later,), facts_of(message))

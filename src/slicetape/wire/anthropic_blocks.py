@@ -23,7 +23,7 @@ class ReplayBlock(msgspec.Struct, frozen=True):
 class ReplayState(msgspec.Struct, frozen=True):
     """`source.replay_state`: one entry for each block of `content`, in order."""
 
-    blocks: tuple[ReplayBlock, ...] = ()
+    blocks: tuple[ReplayBlock | None, ...] = ()
 
 
 def signatures(message: Message) -> dict[int, str]:
@@ -36,7 +36,9 @@ def signatures(message: Message) -> dict[int, str]:
         return {}
     if len(state.blocks) != len(message.content):
         return {}
-    return {at: block.signature for at, block in enumerate(state.blocks) if block.signature}
+    return {
+        at: block.signature for at, block in enumerate(state.blocks) if block and block.signature
+    }
 
 
 def kind_of(raw: str) -> str:

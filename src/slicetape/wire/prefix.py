@@ -12,16 +12,14 @@ A break is of one kind:
     seal    behind the tape, at the first step of a turn: what sealing is for
     turn    behind the tape, inside a turn: nothing may move there either
 
-`PrefixCheck` compares the bytes themselves, for a live loop. `IncrementalPrefix` is told the
-edits and compares what was edited, for replay; both give the same answer.
+`PrefixCheck` compares the bytes themselves, for a live loop. `prefix_edits.IncrementalPrefix` is
+told the edits and compares what was edited, for replay; both give the same answer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal
-
-from slicetape.wire.fragment import START, Fragment, Wire, pieces
 
 Kind = Literal["tape", "seal", "turn"]
 
@@ -97,93 +95,30 @@ class PrefixCheck:
         self._tape = 0
 
     def check(self, stream: Sequence[bytes], step: Step = NO_STEP) -> Break | None:
-        """Take the next request; a `Break` when it does not extend the last one.
+        """Compare the next request; a `Break` when it does not extend the last one.
 
         `stream` is what `pieces` gives: one piece for each node, then one for what was held
-        back. The first request extends nothing and is never a break.
+        back. The first request extends nothing and is never a break. Nothing is remembered
+        before `sent` says that the request went out.
         """
-        last, self._pieces = self._pieces, list(stream)
-        head, self._head = self._head, step.head
-        tape, self._tape = self._tape, sum(map(len, self._pieces[: step.tape]))
-        if last is None:
+        if self._pieces is None:
             return None
-        if head != step.head:
-            return _in_head(head, step.head)
+        if self._head != step.head:
+            return in_head(self._head, step.head)
         same = 0
-        for before, now in zip(last, self._pieces, strict=False):
+        for before, now in zip(self._pieces, stream, strict=False):
             if before != now:
                 break
             same += 1
-        start = sum(map(len, last[:same]))
-        change = first_change(iter(last[same:]), iter(self._pieces[same:]), same, start)
-        nodes = len(self._pieces) - 1
-        return _broken(change, nodes, tape, step) if change else None
+        start = sum(map(len, self._pieces[:same]))
+        was, now_pieces = islice(self._pieces, same, None), islice(stream, same, None)
+        change = first_change(was, now_pieces, same, start)
+        return broken(change, len(stream) - 1, self._tape, step) if change else None
 
-
-class IncrementalPrefix:
-    """The same answer from edits, at the price of what was edited. Positions count from 0.
-
-    Nodes are kept as fragments; what was sent is kept from the first edited node on.
-    """
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-        self._nodes: list[Fragment] = []
-        self._same = 0  # nodes before this one stand as they were sent
-        self._sent: list[Fragment] = []  # what was sent behind them
-        self._ends = [0]  # stream bytes before each node, as far as they are known
-        self._seams = [START]
-        self._head: bytes | None = None
-        self._tape = 0
-
-    def append(self, fragment: Fragment) -> None:
-        """Put a node behind the last one."""
-        self.replace(len(self._nodes), len(self._nodes), (fragment,))
-
-    def replace(self, start: int, end: int, fragments: Sequence[Fragment]) -> None:
-        """Put nodes where the nodes from `start` up to, not including, `end` stood."""
-        if not 0 <= start <= end <= len(self._nodes):
-            raise IndexError(f"no nodes {start} to {end} among {len(self._nodes)}")
-        if start < self._same:
-            self._sent[:0] = self._nodes[start : self._same]
-            self._same = start
-        del self._ends[start + 1 :], self._seams[start + 1 :]
-        self._nodes[start:end] = fragments
-
-    def check(self, step: Step = NO_STEP) -> Break | None:
-        """Take the next request, which is the nodes as they stand now."""
-        head, self._head = self._head, step.head
-        change = None
-        if head == step.head:
-            change = self._change()
-        tape = self._tape
-        self._measure()
-        self._tape = self._ends[min(step.tape, len(self._nodes))]
-        self._same, self._sent = len(self._nodes), []
-        if head is not None and head != step.head:
-            return _in_head(head, step.head)
-        return _broken(change, len(self._nodes), tape, step) if change else None
-
-    def _change(self) -> Change | None:
-        self._measure(self._same)
-        at = self._same
-        for before in self._sent:
-            if at == len(self._nodes) or self._nodes[at] != before:
-                break
-            at += 1
-        was, now = islice(self._sent, at - self._same, None), islice(self._nodes, at, None)
-        self._measure(at)
-        seam = self._seams[at]
-        return first_change(
-            pieces(self._wire, was, seam), pieces(self._wire, now, seam), at, self._ends[at]
-        )
-
-    def _measure(self, upto: int | None = None) -> None:
-        """Know how many bytes stand before each node up to `upto`, or before and behind all."""
-        for node in islice(self._nodes, len(self._ends) - 1, upto):
-            piece, seam = self._wire.join(self._seams[-1], node)
-            self._seams.append(seam)
-            self._ends.append(self._ends[-1] + len(piece))
+    def sent(self, stream: Sequence[bytes], step: Step = NO_STEP) -> None:
+        """Take this request as the one that the next has to extend."""
+        self._head, self._pieces = step.head, list(stream)
+        self._tape = sum(map(len, self._pieces[: step.tape]))
 
 
 def first_change(
@@ -213,7 +148,7 @@ def first_change(
             return Change(start, position, rest[0][:_EXCERPT], rest[1][:_EXCERPT])
 
 
-def _broken(change: Change, nodes: int, tape: int, step: Step) -> Break:
+def broken(change: Change, nodes: int, tape: int, step: Step) -> Break:
     """The break that a change is, when the tape of the request before had `tape` bytes."""
     at = min(change.position, nodes)
     kind: Kind = "seal" if step.first_in_turn else "turn"
@@ -228,7 +163,8 @@ def _broken(change: Change, nodes: int, tape: int, step: Step) -> Break:
     )
 
 
-def _in_head(was: bytes, now: bytes) -> Break:
+def in_head(was: bytes, now: bytes) -> Break:
+    """The break of a head that is not what it was."""
     first = common(was, now)
     excerpts = was[first : first + _EXCERPT], now[first : first + _EXCERPT]
     return Break("tape", first, HEAD, None, *excerpts)
