@@ -20,15 +20,18 @@ from slicetape.log.events import (
     Foreign,
     Header,
     KnownEvent,
+    RequestHeader,
+    Retry,
     SurfaceOp,
+    TurnEnd,
     type_of,
 )
 from slicetape.log.kinds import KNOWN_TYPES, OPAQUE_KINDS, own_opaque
 from slicetape.log.oddities import (
     conceal_halves,
     halves_written,
+    has_unknown_blocks,
     inline_blocks,
-    quoted_blocks,
     reveal_halves,
     shelter_blocks,
 )
@@ -50,6 +53,7 @@ class _Line(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 _known = msgspec.json.Decoder(KnownEvent)
 _line = msgspec.json.Decoder(_Line)
 _encode = msgspec.json.Encoder().encode
+_WITH_FLOATS = frozenset((Retry, TurnEnd, RequestHeader))
 _KIND_STARTS = b'{"type":"'
 _KNOWN_KINDS = frozenset(kind.encode() for kind in KNOWN_TYPES)
 _MINUS_ZERO = re.compile(rb"[\[:,]\s*-0(?:\.0+)?(?:[eE][+-]?[0-9]+)?\s*[,\]}]")
@@ -74,7 +78,7 @@ def _written(event: Event) -> bytes:
         if isinstance(error, UnicodeEncodeError):
             raise
         raise InvalidEvent(f"a {type_of(event)} event cannot be written as JSON: {error}") from None
-    if quoted_blocks(data):
+    if has_unknown_blocks(event):
         data = _encode(inline_blocks(event.data))
     head = b'{"type":%b,"seq":%d,"time":%d,"data":%b' % (
         _encode(type_of(event)),
@@ -105,27 +109,25 @@ def decode_event(line: bytes) -> Event:
             line.decode()
         except UnicodeDecodeError as error:
             raise InvalidEvent(f"not UTF-8 at byte {error.start} of the line") from None
-    if b"-0" in line and _MINUS_ZERO.search(line):
-        _refuse_minus_zero(line)
     if line.startswith(_KIND_STARTS) and line[9 : line.find(b'"', 9)] not in _KNOWN_KINDS:
         return _decode_slowly(line)
     try:
         event: Event = _known.decode(line)
     except (msgspec.DecodeError, RecursionError):
         return _decode_slowly(line)
-    if (b"slicetape" in line or b"\\u00" in line or b"\\/" in line) and quoted_blocks(
-        _encode(event.data)
-    ):
-        return _decode_slowly(line)  # the line itself names our tag for unknown blocks
+    if has_unknown_blocks(event):
+        return _decode_slowly(line)  # the line itself uses our tag for unknown blocks
     if event.time == 0 or event.ignorable is False:
         _parse(line)
         _require_true(event)
-    own_opaque(event)
+    if own_opaque(event) or type(event) in _WITH_FLOATS:
+        _refuse_minus_zero(line)
     return event
 
 
 def _decode_slowly(line: bytes) -> Event:
     """Decode a line of a kind, or with a text or block, that the fast way cannot take."""
+    _refuse_minus_zero(line)
     concealed, mark = conceal_halves(line)
     event = _decode_concealed(concealed)
     return reveal_halves(event, mark) if mark else event
@@ -182,6 +184,8 @@ def _require_true(event: Event) -> None:
 
 def _refuse_minus_zero(line: bytes) -> None:
     """Raise for a number -0, which no host of format 3 can write back; text is not meant."""
+    if not _MINUS_ZERO.search(line):
+        return
 
     def number(text: str) -> float:
         value = float(text)

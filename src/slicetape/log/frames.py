@@ -4,6 +4,7 @@ Frame boundaries are found by walking block headers, so a torn last frame is tol
 one, and a frame is decompressed only when it is whole.
 """
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,9 +35,19 @@ class NotFrames(LogError):
     """The bytes are no zstd frames."""
 
 
+class _OfThread(threading.local):
+    """A compressor is costly to make and serves one thread at a time."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(write_checksum=True)
+
+
+_mine = _OfThread()
+
+
 def compress(text: bytes) -> bytes:
     """One frame, with its checksum."""
-    return zstandard.ZstdCompressor(write_checksum=True).compress(text)
+    return _mine.compressor.compress(text)
 
 
 def decompress(frame: bytes) -> bytes:

@@ -54,11 +54,12 @@ _OPAQUE: Mapping[type, tuple[tuple[tuple[str, ...], str], ...]] = {
 }
 
 
-def own_opaque(event: Event) -> None:
+def own_opaque(event: Event) -> bool:
     """Copy opaque JSON out of the line, which a view of it would keep in memory whole.
 
-    Only for an event that nothing else has seen yet.
+    Only for an event that nothing else has seen yet. Says whether a number -0 may be in it.
     """
+    suspect = False
     for path, name in _OPAQUE[type(event)]:
         holder: Any = event
         for step in path:
@@ -68,4 +69,7 @@ def own_opaque(event: Event) -> None:
         else:
             raw = getattr(holder, name)
             if raw:
-                force_setattr(holder, name, raw.copy())
+                own = raw.copy()
+                force_setattr(holder, name, own)
+                suspect = suspect or b"-0" in bytes(own)
+    return suspect

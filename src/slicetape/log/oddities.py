@@ -11,7 +11,17 @@ from typing import Any, TypeVar, overload
 import msgspec
 from msgspec import Raw
 
-from slicetape.log.messages import OtherBlock
+from slicetape.log.events import (
+    AssistantMessage,
+    Dispatch,
+    Event,
+    InboxSpliced,
+    SystemMessage,
+    ToolResult,
+    UserMessage,
+)
+from slicetape.log.messages import Block, OtherBlock, ToolResultBlock
+from slicetape.log.payloads import SystemData
 
 T = TypeVar("T")
 
@@ -126,9 +136,28 @@ def _rebuilt(value: Any, *, text: Callable[[str], str], opaque: Callable[[bytes]
     return value
 
 
-def quoted_blocks(data: bytes) -> bool:
-    """Whether encoded data holds a quoted block."""
-    return _QUOTED in data
+def has_unknown_blocks(event: Event) -> bool:
+    """Whether a message or dispatch of `event` holds a block of an unknown kind."""
+    match event:
+        case UserMessage(data=message) | SystemMessage(data=SystemData(message=message)):
+            return _unknown_in(message.content)
+        case AssistantMessage() | ToolResult():
+            return _unknown_in(event.data.message.content)
+        case Dispatch():
+            return _unknown_in(event.data.content)
+        case InboxSpliced():
+            return any(_unknown_in(message.content) for message in event.data.inserted)
+        case _:
+            return False
+
+
+def _unknown_in(blocks: tuple[Block, ...]) -> bool:
+    for block in blocks:
+        if type(block) is OtherBlock:
+            return True
+        if type(block) is ToolResultBlock and any(type(b) is OtherBlock for b in block.content):
+            return True
+    return False
 
 
 def inline_blocks(value: Any) -> Any:
