@@ -124,6 +124,7 @@ def test_redacted_reasoning_is_sent_verbatim_and_unknown_kinds_are_not():
     raw = '{"data":"x", "type":"redacted_thinking"}'
     said = answer(OtherBlock(raw), OtherBlock('{"type":"plugin:x"}'), OtherBlock("{"), "a")
     assert WIRE.encode(said) == (raw.encode(), b'{"type":"text","text":"a"}')
+    assert WIRE.encode(human(thought("not a user's"))) == ()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,12 @@ from wire_talk import (
     thought,
 )
 
-DSH = ["v3-tools", "v3-codemode", "v3-prune-compact"]
+DSH = {
+    "v3-tools": "v3-tools",
+    "v3-codemode": "v3-codemode",
+    "v3-prune-compact": "v3-prune-compact",
+    "v0-to-v3": "v0-tools",
+}
 RUNS = [
     *("abort", "basic", "basic-cap256", "basic-cap900", "basic-keep2", "basic-stock"),
     *("context", "context-keep1", "fold", "fold-digest-policy", "fold-pin2", "long"),
@@ -197,7 +202,7 @@ def test_tools_that_are_no_list_of_schemas_are_refused():
 def test_messages_equal_what_the_harness_sent(name):
     bodies = [
         json.loads(line)["body"]
-        for line in shared(f"dsh-logs/{name}.requests.jsonl").read_bytes().splitlines()
+        for line in shared(f"dsh-logs/{DSH[name]}.requests.jsonl").read_bytes().splitlines()
     ]
     sent = iter(bodies)
     summaries = 0

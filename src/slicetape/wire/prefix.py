@@ -111,8 +111,7 @@ class PrefixCheck:
                 break
             same += 1
         start = sum(map(len, self._pieces[:same]))
-        was, now_pieces = islice(self._pieces, same, None), islice(stream, same, None)
-        change = first_change(was, now_pieces, same, start)
+        change = first_change(iter(self._pieces[same:]), iter(stream[same:]), same, start)
         return broken(change, len(stream) - 1, self._tape, step) if change else None
 
     def sent(self, stream: Sequence[bytes], step: Step = NO_STEP) -> None:

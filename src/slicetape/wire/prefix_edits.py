@@ -1,7 +1,6 @@
 """The prefix check for a session: the same verdict as `PrefixCheck`, at the price of the edits."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 from slicetape.wire.fragment import START, Fragment, Wire, pieces
 from slicetape.wire.prefix import NO_STEP, Break, Change, Step, broken, first_change, in_head
@@ -58,7 +57,7 @@ class IncrementalPrefix:
             if at == len(self._nodes) or self._nodes[at] != before:
                 break
             at += 1
-        was, now = islice(self._sent, at - self._same, None), islice(self._nodes, at, None)
+        was, now = self._sent[at - self._same :], self._nodes[at:]
         self._measure(at)
         seam = self._seams[at]
         return first_change(
@@ -67,7 +66,7 @@ class IncrementalPrefix:
 
     def _measure(self, upto: int | None = None) -> None:
         """Know how many bytes stand before each node up to `upto`, or before and behind all."""
-        for node in islice(self._nodes, len(self._ends) - 1, upto):
+        for node in self._nodes[len(self._ends) - 1 : upto]:
             piece, seam = self._wire.join(self._seams[-1], node)
             self._seams.append(seam)
             self._ends.append(self._ends[-1] + len(piece))
