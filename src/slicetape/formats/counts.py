@@ -75,6 +75,10 @@ RULES = {
     "codex-rollout": Rules(uncounted=frozenset({"codex-rollout:context"})),
     "copilot-cli": Rules(uncounted=frozenset({"copilot-cli:context", "copilot-cli:notification"})),
     "opencode": Rules(stand_ins=True),
+    "swe-agent": Rules(uncounted=frozenset({"swe-agent:demonstration", "swe-agent:observation"})),
+    "openhands": Rules(uncounted=frozenset({"openhands:notice"})),
+    "openai-chat": Rules(uncounted=frozenset({"openai-chat:system"})),
+    "inspect": Rules(uncounted=frozenset({"inspect:system"})),
 }
 _PLAIN = Rules()
 
