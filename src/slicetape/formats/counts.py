@@ -9,8 +9,13 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from slicetape.formats.composer import OUTCOME_UNKNOWN
 from slicetape.log.events import (
     AssistantMessage,
+    CompactionEnd,
+    CompactionPrune,
+    CompactionStart,
+    CompactionSummary,
     Event,
     Foreign,
     Replace,
@@ -75,12 +80,15 @@ RULES = {
     "codex-rollout": Rules(uncounted=frozenset({"codex-rollout:context"})),
     "copilot-cli": Rules(uncounted=frozenset({"copilot-cli:context", "copilot-cli:notification"})),
     "opencode": Rules(stand_ins=True),
+    "dsh-session": Rules(between_messages="", after_messages="\n"),
     "swe-agent": Rules(uncounted=frozenset({"swe-agent:demonstration", "swe-agent:observation"})),
     "openhands": Rules(uncounted=frozenset({"openhands:notice"})),
     "openai-chat": Rules(uncounted=frozenset({"openai-chat:system"})),
     "inspect": Rules(uncounted=frozenset({"inspect:system"})),
 }
 _PLAIN = Rules()
+
+Compaction = CompactionStart | CompactionSummary | CompactionEnd | CompactionPrune
 
 
 class _Summary(msgspec.Struct):
@@ -123,6 +131,8 @@ class _Counting:
             self.chars += len(event.data.arguments)
         elif isinstance(event, ToolResult):
             self._result(event)
+        elif isinstance(event, Compaction):
+            self.compactions += 1
         elif isinstance(event, Foreign):
             self._foreign(event)
 
@@ -148,7 +158,10 @@ class _Counting:
             self.usages.append(event.data.usage)
 
     def _result(self, event: ToolResult) -> None:
-        if event.data.error and event.data.error.code == "TOOL_OUTCOME_UNKNOWN":
+        if type(event.surface_op) is Replace:
+            self.compactions += 1
+            return
+        if event.data.error == OUTCOME_UNKNOWN:
             return
         for block in event.data.message.content:
             if isinstance(block, ToolResultBlock):
