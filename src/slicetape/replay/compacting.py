@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from slicetape.log.messages import Message
 from slicetape.loop.compaction import CompactionSettings, Compactor, Route
 from slicetape.replay.counting import Counts
-from slicetape.replay.meter import Meter, Request
+from slicetape.replay.meter import Meter, Sent
 from slicetape.replay.summary import summarise
 from slicetape.surface import Session
 
@@ -22,14 +22,14 @@ class Compacting:
         meter: Meter,
         counts: Counts,
         window: int,
-        requests: list[Request],
+        log: list[Sent],
     ) -> None:
         self._session = session
         self._meter = meter
         self._counts = counts
         self._settings = CompactionSettings(window=window)
         self._compactor = Compactor(session, self._settings, Route("", ""))
-        self._requests = requests
+        self._log = log
         self._anchor = 0
         self._anchored = 0
         self._time = 0
@@ -44,10 +44,10 @@ class Compacting:
         self._time = time
         self._compactor.before_step(time=time, pressure=self._pressure, summarise=self._summarise)
 
-    def sent(self, request: Request) -> None:
+    def sent(self, sent: Sent) -> None:
         """Anchor the estimate on what a request really had."""
         self._anchored = self._compactor.estimated
-        self._anchor = max(request.total + request.output, self._anchored)
+        self._anchor = max(sent.request.total + sent.output, self._anchored)
 
     def _pressure(self) -> int:
         return self._anchor + self._compactor.estimated - self._anchored
@@ -59,7 +59,7 @@ class Compacting:
             count=self._counts.text,
             limit=self._settings.summary_tokens,
         )
-        self._requests.append(
+        self._log.append(
             self._meter.side_call(
                 time=self._time,
                 through=region[-1],

@@ -7,8 +7,10 @@ request costs what changed since the last one.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from slicetape.log.events import Event
-from slicetape.replay.counting import Counts, chars
+from slicetape.log.events import Event, SystemMessage
+from slicetape.prices.cache import Request
+from slicetape.prices.prefix import Prefix
+from slicetape.replay.counting import FRAME, Counts, chars
 from slicetape.surface import Edit, Session, message_at
 from slicetape.wire.fragment import Fragment, Wire
 from slicetape.wire.lint import Rules
@@ -20,19 +22,10 @@ EMPTY = Fragment("")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One request, in tokens: `total` sent, of which the first `shared` stood in the last one.
+class Sent:
+    """One request as a cache sees it, and the tokens of its answer."""
 
-    `tape` tokens end at the last entry. `nodes` is (identity, tokens) of each node from the
-    first changed one on, at position `same`. `time` is epoch ms, None where none was recorded.
-    """
-
-    time: int | None
-    total: int
-    shared: int
-    tape: int
-    same: int
-    nodes: tuple[tuple[int, int], ...]
+    request: Request
     output: int
 
 
@@ -52,11 +45,12 @@ class Tally:
     sent_chars: int = 0
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Node:
     seq: int
     tokens: int
     chars: int
+    blocks: int
 
 
 class Meter:
@@ -80,60 +74,57 @@ class Meter:
         self._counts = counts
         self._wire = wire
         self._recorded = recorded
-        self._head = head
         self._lint = IncrementalLint(rules)
-        self._prefix = IncrementalPrefix(wire)
+        self._pieces = IncrementalPrefix(wire)
         self._nodes: list[_Node] = []
-        self._ends: list[int] = [head]
-        self._same = 0
+        start = Prefix()
+        if head:
+            start = start.then("head", head, section="tools")
+        self._prefixes: list[Prefix] = [start]
         self._chars = 0
+        self._side_calls = 0
         self.tally = Tally()
         session.listen(self._edited)
 
     @property
     def total(self) -> int:
         """Tokens of the next request."""
-        self._measure()
-        return self._ends[-1]
+        return self._prefix().tokens
 
-    def request(self, *, time: int | None, output: int, first_in_turn: bool) -> Request:
-        """Take the surface as it stands as the next request that goes out."""
-        same, shared = self._same, self._ends[min(self._same, len(self._ends) - 1)]
-        self._measure()
-        request = Request(
-            time=time,
-            total=self._ends[-1],
-            shared=shared if self.tally.requests else 0,
-            tape=self._tape_tokens(),
-            same=same,
-            nodes=tuple((node.seq, node.tokens) for node in self._nodes[same:]),
-            output=output,
+    def request(self, answer: Event, *, first_in_turn: bool) -> Sent:
+        """Take the surface as it stands as the request that `answer` was the reply to.
+
+        `answer` is a recorded event, about to be appended.
+        """
+        said = message_at(answer)
+        tokens = self._counts.recorded(answer) if said else 0
+        prefix = self._prefix()
+        seq, blocks = len(self._session.log.events), len(said.content) if said else 0
+        sent = Sent(
+            Request(
+                prefix=prefix,
+                breakpoints=self._breakpoints(prefix),
+                answer=prefix.then(seq, tokens, blocks=blocks) if said else None,
+                time_ms=answer.time or None,
+            ),
+            max(0, tokens - FRAME),
         )
-        self._same = len(self._nodes)
-        self._sum(request)
+        self._sum(sent)
         self._check(first_in_turn)
-        return request
+        return sent
 
-    def side_call(self, *, time: int | None, through: int, extra: int, output: int) -> Request:
+    def side_call(self, *, time: int, through: int, extra: int, output: int) -> Sent:
         """A request of its own that repeats the start of the surface, up to the node `through`.
 
         `extra` tokens of an instruction follow. The prefix of the main requests is not touched.
         """
-        self._measure()
-        nodes = self._session.view.surface.position(through) + 1
-        same = min(self._same, nodes)
-        repeated = tuple((node.seq, node.tokens) for node in self._nodes[same:nodes])
-        request = Request(
-            time=time,
-            total=self._ends[nodes] + extra,
-            shared=self._ends[same],
-            tape=min(self._tape_tokens(), self._ends[nodes]),
-            same=same,
-            nodes=(*repeated, (-1 - self.tally.requests, extra)),
-            output=output,
-        )
-        self._sum(request)
-        return request
+        self._prefix()
+        self._side_calls += 1
+        start = self._prefixes[self._session.view.surface.position(through) + 1]
+        prefix = start.then(("instruction", self._side_calls), extra)
+        sent = Sent(Request(prefix=prefix, breakpoints=(prefix,), time_ms=time or None), output)
+        self._sum(sent)
+        return sent
 
     def _edited(self, event: Event, edit: Edit | None) -> None:
         if edit is None:
@@ -149,38 +140,48 @@ class Meter:
             tokens = self._counts.tokens(message)
         start, end = edit.position, edit.position + len(edit.removed)
         self._chars -= sum(node.chars for node in self._nodes[start:end])
-        node = _Node(edit.added, tokens, chars(message))
+        blocks = len(message.content) if message else 0
+        node = _Node(edit.added, tokens, chars(message), blocks)
         self._chars += node.chars
         self._nodes[start:end] = [node]
-        del self._ends[start + 1 :]
-        self._same = min(self._same, start)
+        del self._prefixes[start + 1 :]
         self._lint.replace(start, end, (fragment,))
-        self._prefix.replace(start, end, (fragment,))
+        self._pieces.replace(start, end, (fragment,))
 
-    def _measure(self) -> None:
-        for node in self._nodes[len(self._ends) - 1 :]:
-            self._ends.append(self._ends[-1] + node.tokens)
+    def _prefix(self) -> Prefix:
+        """The whole next request; nodes that did not change keep their prefixes."""
+        for node in self._nodes[len(self._prefixes) - 1 :]:
+            system = isinstance(self._session.view.events[node.seq], SystemMessage)
+            self._prefixes.append(
+                self._prefixes[-1].then(
+                    node.seq,
+                    node.tokens,
+                    section="system" if system else "messages",
+                    blocks=node.blocks,
+                )
+            )
+        return self._prefixes[-1]
 
     def _tape_nodes(self) -> int:
         view = self._session.view
         return view.surface.position(view.entries[-1]) + 1 if view.entries else 0
 
-    def _tape_tokens(self) -> int:
-        nodes = self._tape_nodes()
-        return self._ends[nodes] if nodes else 0
+    def _breakpoints(self, prefix: Prefix) -> tuple[Prefix, ...]:
+        tape = self._tape_nodes()
+        return (self._prefixes[tape], prefix) if tape else (prefix,)
 
-    def _sum(self, request: Request) -> None:
+    def _sum(self, sent: Sent) -> None:
         tally = self.tally
         tally.requests += 1
-        tally.input_tokens += request.total
-        tally.output_tokens += request.output
-        tally.peak_tokens = max(tally.peak_tokens, request.total)
+        tally.input_tokens += sent.request.total
+        tally.output_tokens += sent.output
+        tally.peak_tokens = max(tally.peak_tokens, sent.request.total)
         tally.sent_chars += self._chars
 
     def _check(self, first_in_turn: bool) -> None:
         tally = self.tally
         step = Step(first_in_turn=first_in_turn, tape=self._tape_nodes(), cause=self._cause)
-        found = self._prefix.sent(step)
+        found = self._pieces.sent(step)
         if found is not None:
             if found.kind == "seal":
                 tally.breaks_at_seal += 1

@@ -44,6 +44,7 @@ class Facts:
     window: int | None = None
     tools: bytes = b""
     has_system: bool = False
+    signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class _Gather:
         self._models: dict[tuple[str, str], int] = {}
         self._window: int | None = None
         self._tools = b""
-        self._system = self._compacted = False
+        self._system = self._compacted = self._signed = False
 
     def take(self, event: Event) -> None:
         if isinstance(event, TurnStart):
@@ -121,6 +122,7 @@ class _Gather:
         blocks = event.data.message.content
         self._calls += sum(isinstance(block, ToolCall) for block in blocks)
         source = event.data.message.source
+        self._signed |= b'"signature"' in bytes(source.replay_state)
         route = source.provider or "", source.model or ""
         self._models[route] = self._models.get(route, 0) + 1
 
@@ -146,4 +148,5 @@ class _Gather:
             window=self._window,
             tools=self._tools,
             has_system=self._system,
+            signed=self._signed,
         )

@@ -22,8 +22,8 @@ from slicetape.log.seqs import pack
 from slicetape.loop.prestep import Prestep
 from slicetape.replay.arms import Arm
 from slicetape.replay.compacting import Compacting
-from slicetape.replay.counting import FRAME, Counts
-from slicetape.replay.meter import Meter, Request
+from slicetape.replay.counting import Counts
+from slicetape.replay.meter import Meter, Sent
 from slicetape.replay.policies import BeforeStep, Masking, Nothing, Sealing
 from slicetape.replay.recording import Recording
 from slicetape.surface import Session
@@ -44,12 +44,12 @@ class Setting:
 
 @dataclass(slots=True)
 class Run:
-    """A finished run: its session, its measures, and each request in order."""
+    """A finished run: its session, its measures, and each request, in order."""
 
     arm: Arm
     session: Session
     meter: Meter
-    requests: list[Request]
+    sent: list[Sent]
     entries: list[UserMessage] = field(default_factory=list)
     policy_ms: list[float] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -105,7 +105,7 @@ class _Replayer:
             return Masking(session, arm.keep)
         if arm.policy == "compact":
             return Compacting(
-                session, self._run.meter, self._counts, setting.window, self._run.requests
+                session, self._run.meter, self._counts, setting.window, self._run.sent
             )
         return Nothing()
 
@@ -134,14 +134,10 @@ class _Replayer:
             self._run.policy_ms.append((perf_counter() - start) * 1_000)
 
     def _send(self, event: AssistantMessage | AssistantAttempt) -> None:
-        said = isinstance(event, AssistantMessage) and event.data.message.content
-        output = self._counts.recorded(event) - FRAME if said else 0
-        request = self._run.meter.request(
-            time=event.time, output=output, first_in_turn=event.data.step == 1
-        )
-        self._run.requests.append(request)
+        sent = self._run.meter.request(event, first_in_turn=event.data.step == 1)
+        self._run.sent.append(sent)
         if isinstance(self._policy, Compacting):
-            self._policy.sent(request)
+            self._policy.sent(sent)
 
     def _finish(self) -> None:
         if isinstance(self._policy, Sealing):

@@ -1,0 +1,151 @@
+"""Replay: sessions under several arms and price sheets, to one report."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from slicetape.errors import PriceError
+from slicetape.formats.detect import open_sessions
+from slicetape.prices.sheet import Sheet, sheet
+from slicetape.prices.tokens import counter, counter_for_model
+from slicetape.recall.tools import Recall
+from slicetape.replay.arms import DEFAULT_ARMS, Arm, arms
+from slicetape.replay.counting import Counts
+from slicetape.replay.pricing import bills
+from slicetape.replay.recording import Recording, record
+from slicetape.replay.recoverable import recover
+from slicetape.replay.report import VERSION, Report, SessionReport, arm_report, totals
+from slicetape.replay.run import Setting, run
+from slicetape.wire.anthropic import MessagesWire
+from slicetape.wire.fragment import Wire
+from slicetape.wire.lint import CHAT, DEEPSEEK, MESSAGES, Rules
+from slicetape.wire.openai_chat import ChatWire
+
+HEAD = 4_000
+"""Tokens that system prompt and tool schemas are taken for where none were recorded."""
+
+RECALL_HEAD = 900
+"""Tokens that recall schemas and teaching text are taken for, in arms that carry them."""
+
+WINDOW = 200_000
+"""The window of a model whose window was not recorded."""
+
+DEFAULT_SHEETS = ("rel-30", "rel-10", "rel-none")
+
+Progress = Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How sessions are replayed.
+
+    `head` None takes what was recorded, else the constant; 0 leaves prompts and schemas out.
+    `window` overrides recorded windows. `ttl` lets cache entries expire by recorded times.
+    `tokenizer` None chooses a counter by the recorded model.
+    """
+
+    arms: tuple[Arm, ...] = field(default_factory=lambda: arms(",".join(DEFAULT_ARMS)))
+    sheets: tuple[Sheet, ...] = field(
+        default_factory=lambda: tuple(sheet(id) for id in DEFAULT_SHEETS)
+    )
+    head: int | None = None
+    window: int | None = None
+    ttl: bool = False
+    tokenizer: str | None = None
+
+
+def recordings(path: str, *, format: str | None = None) -> Iterator[Recording]:
+    """The sessions of one transcript or log file."""
+    for session in open_sessions(path, format=format):
+        yield record(session.id, session.format, session.header, session.events, session.notes)
+
+
+def replay(
+    sessions: Iterable[Recording],
+    options: Options | None = None,
+    *,
+    progress: Progress = lambda _session, _arm: None,
+) -> Report:
+    """Every session under every arm. `progress` is told what runs now, once a request."""
+    options = options or Options()
+    found = tuple(replay_session(one, options, progress=progress) for one in sessions)
+    return Report(
+        version=VERSION,
+        prices=tuple(row.id for row in options.sheets),
+        head=_head_text(options.head),
+        sessions=found,
+        total=totals(found),
+    )
+
+
+def replay_session(
+    recording: Recording,
+    options: Options,
+    *,
+    progress: Progress = lambda _session, _arm: None,
+) -> SessionReport:
+    """One session under every arm."""
+    facts = recording.facts
+    name = options.tokenizer or counter_for_model(facts.model)[0]
+    counts = Counts(counter(name).count)
+    setting = _setting(recording, options, counts)
+    reports = {}
+    for arm in options.arms:
+        done = run(
+            recording, arm, counts, setting, tick=lambda arm=arm: progress(recording.id, arm.name)
+        )
+        recovery = recover(Recall.of(done.session.view), done.entries) if arm.recalls else None
+        priced = bills(done.sent, options.sheets, ttl=options.ttl)
+        reports[arm.name] = arm_report(done, priced, recovery)
+    return SessionReport(
+        id=recording.id,
+        format=recording.format,
+        model=facts.model,
+        tokenizer=name,
+        wire=type(setting.wire).__name__,
+        turns=facts.turns,
+        steps=facts.steps,
+        tool_calls=facts.tool_calls,
+        tool_errors=facts.tool_errors,
+        images=facts.images,
+        head_tokens=setting.head,
+        window=setting.window,
+        arms=reports,
+        compacted=facts.compacted,
+        notes=recording.notes,
+    )
+
+
+def chosen_sheets(text: str) -> tuple[Sheet, ...]:
+    """The sheets of a list with commas. PriceError when one is unknown or none is named."""
+    found = tuple(sheet(name.strip()) for name in text.split(",") if name.strip())
+    if not found:
+        raise PriceError(f"no price sheet named; the default is {','.join(DEFAULT_SHEETS)}")
+    return found
+
+
+def _setting(recording: Recording, options: Options, counts: Counts) -> Setting:
+    facts = recording.facts
+    wire, rules = _wire(recording)
+    if options.head == 0:
+        head = recall_head = 0
+    else:
+        recorded = counts.text(facts.tools.decode("utf-8", "replace")) if facts.tools else 0
+        known = recorded or facts.has_system
+        head = recorded if known else (HEAD if options.head is None else options.head)
+        recall_head = RECALL_HEAD
+    window = options.window or facts.window or WINDOW
+    return Setting(wire=wire, rules=rules, head=head, recall_head=recall_head, window=window)
+
+
+def _wire(recording: Recording) -> tuple[Wire, Rules]:
+    """The wire that carries what was recorded: signed reasoning needs the Messages wire."""
+    if recording.facts.signed:
+        return MessagesWire(), MESSAGES
+    return ChatWire(), DEEPSEEK if "deepseek" in recording.facts.model.lower() else CHAT
+
+
+def _head_text(head: int | None) -> str:
+    if head == 0:
+        return "none: prompts, schemas and recall tools are left out"
+    constant = HEAD if head is None else head
+    return f"recorded, else {constant} tokens; arms with recall tools {RECALL_HEAD} more"

@@ -1,0 +1,185 @@
+"""What a replay reports: the shapes that other programs read, and their sums."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+import msgspec
+
+from slicetape.replay.pricing import Bill
+from slicetape.replay.recoverable import Recovery
+from slicetape.replay.run import Run
+
+VERSION = 1
+
+
+class PolicyMs(msgspec.Struct, frozen=True):
+    """Milliseconds of policy work at the first step of a turn."""
+
+    median: float
+    p99: float
+    max: float
+
+
+class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One arm over one session. Token counts by price are those of the first sheet asked for.
+
+    `cost` maps sheet ids to the sheet's currency, or to the price of one fresh input token on
+    sheets that know only ratios. `recoverable` is given for arms that seal.
+    """
+
+    requests: int
+    input_tokens: int
+    cached_tokens: int
+    written_tokens: int
+    fresh_tokens: int
+    output_tokens: int
+    peak_tokens: int
+    prefix_breaks_in_turn: int
+    prefix_breaks_at_seal: int
+    lint_errors: int
+    cost: Mapping[str, float]
+    sent_chars: int
+    compactions: int = 0
+    entries: int = 0
+    recoverable: float | None = None
+    unrecovered: tuple[int, ...] = ()
+    first_break: str | None = None
+    first_lint: str | None = None
+    policy_ms: PolicyMs | None = None
+
+
+class SessionReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One session under every arm. `compacted` marks recordings whose own host forgot."""
+
+    id: str
+    format: str
+    model: str
+    tokenizer: str
+    wire: str
+    turns: int
+    steps: int
+    tool_calls: int
+    tool_errors: int
+    images: int
+    head_tokens: int
+    window: int
+    arms: Mapping[str, ArmReport]
+    compacted: bool = False
+    notes: tuple[str, ...] = ()
+
+
+class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Sums of one arm over all sessions, and its ratios to `transcript`.
+
+    Sums of tokens and money are absent when the sessions were counted by different counters:
+    then only ratios can be compared (each the mean of the sessions' sums in their own tokens).
+    """
+
+    sessions: int
+    requests: int
+    prefix_breaks_in_turn: int
+    prefix_breaks_at_seal: int
+    lint_errors: int
+    vs_transcript: Mapping[str, float]
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: Mapping[str, float] | None = None
+    recoverable: float | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one call of `replay` found."""
+
+    version: int
+    prices: tuple[str, ...]
+    head: str
+    sessions: tuple[SessionReport, ...]
+    total: Mapping[str, Total]
+
+
+def arm_report(run: Run, bills: Sequence[Bill], recovery: Recovery | None) -> ArmReport:
+    """The report of a finished run."""
+    tally, tokens = run.meter.tally, bills[0].tokens
+    return ArmReport(
+        requests=tally.requests,
+        input_tokens=tally.input_tokens,
+        cached_tokens=tokens.cached,
+        written_tokens=tokens.written,
+        fresh_tokens=tokens.fresh,
+        output_tokens=tally.output_tokens,
+        peak_tokens=tally.peak_tokens,
+        prefix_breaks_in_turn=tally.breaks_in_turn,
+        prefix_breaks_at_seal=tally.breaks_at_seal,
+        lint_errors=tally.lint_errors,
+        cost={bill.sheet.id: float(bill.money) for bill in bills},
+        sent_chars=tally.sent_chars,
+        compactions=run.compactions,
+        entries=len(run.entries),
+        recoverable=recovery.share if recovery else None,
+        unrecovered=recovery.missing[:20] if recovery else (),
+        first_break=tally.first_break,
+        first_lint=tally.first_lint,
+        policy_ms=_times(run.policy_ms) if run.entries else None,
+    )
+
+
+def totals(sessions: Iterable[SessionReport]) -> dict[str, Total]:
+    """Sums over sessions for each arm that all of them have."""
+    rows = list(sessions)
+    names = [name for name in rows[0].arms if all(name in row.arms for row in rows)] if rows else []
+    one_counter = len({row.tokenizer for row in rows}) == 1
+    return {name: _total(rows, name, one_counter) for name in names}
+
+
+def _total(rows: Sequence[SessionReport], name: str, one_counter: bool) -> Total:
+    arms = [row.arms[name] for row in rows]
+    recovered = [arm.recoverable for arm in arms if arm.recoverable is not None]
+    return Total(
+        sessions=len(rows),
+        requests=sum(arm.requests for arm in arms),
+        prefix_breaks_in_turn=sum(arm.prefix_breaks_in_turn for arm in arms),
+        prefix_breaks_at_seal=sum(arm.prefix_breaks_at_seal for arm in arms),
+        lint_errors=sum(arm.lint_errors for arm in arms),
+        vs_transcript=_ratios(rows, name),
+        input_tokens=sum(arm.input_tokens for arm in arms) if one_counter else None,
+        output_tokens=sum(arm.output_tokens for arm in arms) if one_counter else None,
+        cost=_sum(arm.cost for arm in arms) if one_counter else None,
+        recoverable=min(recovered) if recovered else None,
+    )
+
+
+def _ratios(rows: Sequence[SessionReport], name: str) -> dict[str, float]:
+    """Sums of the arm over sums of `transcript`, of characters, tokens and each sheet."""
+    plain = [row.arms["transcript"] for row in rows if "transcript" in row.arms]
+    if len(plain) != len(rows):
+        return {}
+    arms = [row.arms[name] for row in rows]
+    found = {
+        "sent_chars": _ratio(sum(a.sent_chars for a in arms), sum(a.sent_chars for a in plain)),
+        "input_tokens": _ratio(
+            sum(a.input_tokens for a in arms), sum(a.input_tokens for a in plain)
+        ),
+    }
+    mine, theirs = _sum(a.cost for a in arms), _sum(a.cost for a in plain)
+    return found | {sheet: _ratio(money, theirs[sheet]) for sheet, money in mine.items()}
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 1.0
+
+
+def _sum(costs: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    summed: dict[str, float] = {}
+    for cost in costs:
+        for sheet, money in cost.items():
+            summed[sheet] = summed.get(sheet, 0.0) + money
+    return summed
+
+
+def _times(milliseconds: Sequence[float]) -> PolicyMs:
+    ordered = sorted(milliseconds)
+    return PolicyMs(
+        median=round(median(ordered), 4),
+        p99=round(ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], 4),
+        max=round(ordered[-1], 4),
+    )
