@@ -17,7 +17,6 @@ from slicetape.formats.session import ImportedSession, header
 from slicetape.formats.source import Transcript
 from slicetape.formats.usages import messages_usage
 from slicetape.formats.values import arguments, epoch_ms
-from slicetape.log.messages import Reasoning
 
 FORMAT = "anthropic-messages"
 
@@ -96,8 +95,6 @@ def _assistant(message: _Message, recorder: Recorder, keep: Attachments) -> None
         if part.type == "tool_use":
             given = {} if part.input is None else part.input
             recorder.call(part.id or "", part.name or "", arguments(given))
-        elif part.type == "redacted_thinking":
-            recorder.say(Reasoning(""), state={"anthropic": {"redacted_thinking": part.data}})
         elif part.text != "":
             state = {"signature": part.signature} if part.signature else None
             recorder.say(block(part, keep), state=state)
