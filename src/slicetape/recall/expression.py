@@ -46,6 +46,8 @@ def python_expression(pattern: str) -> str:
     in_class = quantified = False
     for found in TOKEN.finditer(pattern):
         piece = found[0]
+        if piece == "\\":
+            raise Invalid
         if in_class:
             for part in _split_class(piece):
                 in_class = in_class and part != "]"
@@ -113,8 +115,6 @@ def _in_class(piece: str) -> str:
 
 def _escaped(piece: str) -> str:
     """An escape that means one character."""
-    if len(piece) == 1:
-        raise Invalid
     if len(piece) > 2:
         if piece[1] == "c":
             return rf"\x{ord(piece[2]) % 32:02x}"

@@ -79,9 +79,16 @@ def _extent(tree: Tree) -> tuple[int, int]:
             ways *= sum(way for way, _ in inner)
             length += max(size for _, size in inner)
         else:
-            length += 1 if operation in LEAVES or operation is _constants.AT else 50
+            length += _weight(operation, operands)
         ways, length = min(ways, ENDLESS), min(length, ENDLESS)
     return ways, length
+
+
+def _weight(operation: Any, operands: Any) -> int:
+    """What one item may cost; `re` is wrong on `\\B` in an empty line, so it is kept from it."""
+    if operation is _constants.AT:
+        return CHEAP if operands is _constants.AT_NON_BOUNDARY else 1
+    return 1 if operation in LEAVES else 50
 
 
 def _degree(tree: Tree, *, repeated: bool = False) -> int | None:
