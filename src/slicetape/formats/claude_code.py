@@ -1,7 +1,8 @@
 """Claude Code sessions: one JSON record a line, a response spread over several records.
 
-Records of a known `uuid` are skipped: a branch repeats them. What went to the model becomes
-messages; `toolUseResult`, snapshots and progress display copies are not read at all.
+Records of a known `uuid` are skipped: a branch repeats them. A file that begins with a sidechain
+is a subagent's own; elsewhere its records become `x/subagent` events. What went to the model
+becomes messages; `toolUseResult`, snapshots and progress copies are not read at all.
 """
 
 import json
@@ -17,13 +18,17 @@ from slicetape.formats.recorder import Answer, Recorder, Route, plugin
 from slicetape.formats.session import Feed, ImportedSession, open_lines
 from slicetape.formats.source import Transcript
 from slicetape.formats.values import arguments, epoch_ms
-from slicetape.log.messages import OtherBlock, Reasoning, Text
+from slicetape.log.messages import OtherBlock, Reasoning, Source, Text
 from slicetape.log.payloads import Usage
 
 FORMAT = "claude-code"
 _NOTES = ("<local-command", "Caveat:", "[Request interrupted")
 _AUTOMATIC = {"<task-notification": "task-notification", "<bash-": "shell"}
 _SYNTHETIC = "<synthetic>"
+_KNOWN = frozenset(("text", "thinking", "tool_use", "tool_result", "image"))
+
+STEERING = Source(kind="user", form="steering")
+"""The source of what a person typed while the agent worked; it arrives with a result."""
 
 
 class _Picture(msgspec.Struct):
@@ -90,7 +95,16 @@ class _Record(msgspec.Struct, rename="camel", omit_defaults=True):
     custom_title: str | None = None
 
 
+class _RawMessage(msgspec.Struct):
+    content: list[Any]
+
+
+class _RawRecord(msgspec.Struct):
+    message: _RawMessage
+
+
 _decode = decoder(_Record)
+_decode_raw = decoder(_RawRecord)
 
 
 def open_sessions(transcript: Transcript) -> Iterator[ImportedSession]:
@@ -117,18 +131,24 @@ class _Reader:
         self._seen: set[str] = set()
         self._agents: set[str] = set()
         self._response = ""
+        self._main = False
+        self._record = b""
+        self._raws: dict[int, Any] = {}
 
     def feed(self, number: int, line: bytes) -> None:
         record = _decode(line)
+        self._record, self._raws = line, {}
         if record.uuid:
             if record.uuid in self._seen:
                 return
             self._seen.add(record.uuid)
         self._recorder.at(number, epoch_ms(record.timestamp))
-        if record.is_sidechain:
+        if record.is_sidechain and record.message and self._main:
             data = {"type": record.type, "message": record.message}
             self._recorder.keep("x/subagent", data)
-        elif record.type == "assistant" and record.message:
+            return
+        self._main = self._main or record.message is not None
+        if record.type == "assistant" and record.message:
             self._assistant(record, record.message)
         elif record.type == "user" and record.message:
             self._user(record, record.message)
@@ -141,8 +161,7 @@ class _Reader:
             self._response = message.id
             model = "" if message.model == _SYNTHETIC else message.model
             recorder.step(id=record.uuid or message.id, model=model)
-        content = message.content or []
-        for part in [_Part("text", text=content)] if isinstance(content, str) else content:
+        for part in self._parts(message):
             self._said(part)
         if message.usage:
             recorder.usage(_usage(message.usage))
@@ -161,18 +180,26 @@ class _Reader:
         elif part.type == "tool_use":
             recorder.call(part.id, part.name, arguments(part.input))
         else:
-            recorder.say(_other(part))
+            recorder.say(self._other(part))
+
+    def _parts(self, message: _Message) -> list[_Part]:
+        content = message.content or []
+        if isinstance(content, str):
+            return [_Part("text", text=content)]
+        if any(part.type not in _KNOWN for part in content):
+            raws = _decode_raw(self._record).message.content
+            self._raws = {id(part): raw for part, raw in zip(content, raws, strict=True)}
+        return content
 
     def _user(self, record: _Record, message: _Message) -> None:
-        content = message.content or ""
-        parts = [_Part("text", text=content)] if isinstance(content, str) else content
+        parts = self._parts(message)
         results = [part for part in parts if part.type == "tool_result"]
         for part in results:
             answer = Answer(self._blocks(part.content), is_error=part.is_error or False)
             self._recorder.result(part.tool_use_id, answer)
         said = [part for part in parts if part.type != "tool_result"]
         if said and results:
-            self._recorder.note(self._blocks(said), source=plugin(f"{FORMAT}:with-result"))
+            self._recorder.note(self._blocks(said), source=STEERING)
         elif not results:
             self._told(record, said)
 
@@ -233,17 +260,16 @@ class _Reader:
             if part.source.url:
                 return picture_url(part.source.url, self._keep)
             return picture_base64(part.source.data, part.source.media_type, self._keep)
-        return _other(part)
+        return self._other(part)
+
+    def _other(self, part: _Part) -> OtherBlock:
+        return OtherBlock(json.dumps(self._raws.get(id(part)) or msgspec.to_builtins(part)))
 
 
 def _joined(content: str | list[_Part] | None) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part.text for part in content or () if part.type == "text")
-
-
-def _other(part: _Part) -> OtherBlock:
-    return OtherBlock(json.dumps(msgspec.to_builtins(part)))
 
 
 def _usage(usage: _Usage) -> Usage:

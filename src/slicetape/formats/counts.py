@@ -59,7 +59,7 @@ class Counts:
 class Rules:
     """How a format counts: the glue between texts, and what is an error or a compaction.
 
-    `uncounted` names the plugins whose messages add no characters; `stand_ins` says that a
+    `uncounted` names the plugins and forms whose messages are not counted; `stand_ins` says that a
     text before an unknown block stands in for that block.
     """
 
@@ -75,7 +75,7 @@ class Rules:
 RULES = {
     "claude-code": Rules(
         compactions=frozenset({"x/compaction", "x/microcompaction"}),
-        uncounted=frozenset({"claude-code:with-result"}),
+        uncounted=frozenset({"steering"}),
     ),
     "codex-rollout": Rules(uncounted=frozenset({"codex-rollout:context"})),
     "copilot-cli": Rules(uncounted=frozenset({"copilot-cli:context", "copilot-cli:notification"})),
@@ -140,7 +140,8 @@ class _Counting:
         if type(event.surface_op) is Replace:
             self.compactions += 1
             return
-        if event.data.source.plugin in self.rules.uncounted:
+        source = event.data.source
+        if source.plugin in self.rules.uncounted or source.form in self.rules.uncounted:
             return
         glue = len(self.rules.between_messages) if self.messages else 0
         self.chars += glue + self._shown(event.data.content) + len(self.rules.after_messages)

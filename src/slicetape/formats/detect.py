@@ -26,12 +26,14 @@ MODULES = {
     "openai-chat": "openai_chat",
     "inspect": "inspect_log",
     "aider-md": "aider",
+    "anthropic-messages": "anthropic_messages",
 }
 """Each format and the module that reads it."""
 
 _HEADS = (1 << 16, 1 << 23)
 _LINES = 50
 _COPILOT = ("session.", "user.message", "assistant.", "system.message", "tool.execution")
+_ANTHROPIC_KEYS = ("tool_use_id", "input", "thinking", "source")
 _CLAUDE_ONLY = {"parentUuid", "leafUuid", "isSidechain"}
 _CLAUDE_TYPES = {"file-history-snapshot", "queue-operation", "custom-title", "summary"}
 
@@ -179,11 +181,20 @@ def _is_mini(paths: frozenset[str]) -> bool:
 
 def _is_openhands(paths: frozenset[str]) -> bool:
     flat = paths & {"history[].action", "history[].observation"}
-    return bool(flat or paths & {"history[][].action", "history[][].observation"})
+    paired = paths & {"history[][].action", "history[][].observation"}
+    return bool(flat or paired) or {"[].action", "[].source"} <= paths
+
+
+def _is_anthropic(paths: frozenset[str]) -> bool:
+    """Content blocks of no other chat wire, or a system prompt beside the messages."""
+    own = {f"{place}[].content[].{key}" for place in ("messages", "") for key in _ANTHROPIC_KEYS}
+    return bool(paths & own) or {"system", "messages[].role"} <= paths
 
 
 def _is_chat(paths: frozenset[str]) -> bool:
-    return any(f"{place}[].role" in paths for place in ("messages", "traj", "trajectory", ""))
+    places = ("messages", "traj", "trajectory", "", "[].messages", "[].traj", "[].trajectory")
+    lines = {"role", "content"} <= paths
+    return lines or any(f"{place}[].role" in paths for place in places)
 
 
 _DOCUMENTS: Mapping[str, Callable[[frozenset[str]], bool]] = {
@@ -193,6 +204,7 @@ _DOCUMENTS: Mapping[str, Callable[[frozenset[str]], bool]] = {
     "mini-swe-agent": _is_mini,
     "swe-agent": _is_swe_agent,
     "openhands": _is_openhands,
+    "anthropic-messages": _is_anthropic,
     "openai-chat": _is_chat,
 }
 

@@ -3,12 +3,12 @@
 import re
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\]]', re.DOTALL)
-_DEPTH = 4
+_DEPTH = 5
 _MAX_PATHS = 2000
 
 
 def outline(head: bytes) -> frozenset[str]:
-    """The paths of keys down to four levels: `info`, `info.id`, `messages[].role`.
+    """The paths of keys down to five levels: `info`, `info.id`, `messages[].role`.
 
     `[]` stands for any element of a list; a top-level list gives paths like `[].role`. Reads
     what is there of a cut document.
