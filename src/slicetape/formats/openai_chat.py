@@ -1,4 +1,4 @@
-"""OpenAI chat messages: a task record with a list of messages, or the bare list.
+"""OpenAI chat messages: a task record with a list of messages, the bare list, or one a line.
 
 With a role `tool` every user message opens a turn. Two older dialects have none: a call is text
 of the assistant message, its result the next user message. They are told from a plain dialogue
@@ -111,15 +111,21 @@ def open_sessions(transcript: Transcript) -> Iterator[ImportedSession]:
 
 
 def _records(transcript: Transcript) -> Iterator[_Record]:
+    loose: list[_Message] = []
     for document in documents(transcript, _decode):
         records = document if isinstance(document, list) else [document]
-        if any(record.role for record in records):
+        if isinstance(document, list) and any(record.role for record in records):
             yield _Record(messages=list(records))
             continue
         for record in records:
-            if record.dialogue is None:
+            if record.dialogue is not None:
+                yield record
+            elif record.role:
+                loose.append(record)
+            else:
                 raise transcript.error("has no messages under `traj`, `messages` or `trajectory`")
-            yield record
+    if loose:
+        yield _Record(messages=loose)
 
 
 def _record(record: _Record, recorder: Recorder, keep: Attachments) -> Iterator[None]:
