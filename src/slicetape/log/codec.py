@@ -231,7 +231,7 @@ def header_version(line: bytes) -> int:
 
     Raises InvalidEvent when the line is no header of any version.
     """
-    version = _header_object(line).get("version")
+    version = header_object(line).get("version")
     if type(version) is not int or version < 0:
         raise InvalidEvent("the first line is not a session header: `$.version` is no version")
     return version
@@ -246,7 +246,7 @@ def decode_header(line: bytes) -> Header:
     if version != FORMAT_VERSION:
         refuse_version(version)
     try:
-        return msgspec.convert(_header_object(line), Header)
+        return msgspec.convert(header_object(line), Header)
     except msgspec.ValidationError as error:
         raise InvalidEvent(f"the first line is not a session header: {error}") from None
 
@@ -264,7 +264,8 @@ def refuse_version(version: int) -> NoReturn:
     )
 
 
-def _header_object(line: bytes) -> dict[str, Any]:
+def header_object(line: bytes) -> dict[str, Any]:
+    """The members of a header of any version; InvalidEvent when the line is none."""
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError):

@@ -16,13 +16,14 @@ import msgspec
 
 from slicetape.errors import DamagedLog, InvalidEvent, SessionNotFound, StorageFailed
 from slicetape.log.checks import check_appended, check_event
-from slicetape.log.codec import decode_event, encode_event, encode_header
+from slicetape.log.codec import decode_event, decode_header, encode_event, encode_header
 from slicetape.log.events import Event, Header
 from slicetape.log.frames import compress
 from slicetape.log.lines import FileLines, FrameLines, ending, lines_of
 from slicetape.log.lock import SessionLock
 from slicetape.log.logfile import LogFile, pieces_of, place
 from slicetape.log.scan import Scanned, is_compressed, scan
+from slicetape.log.spill import Blobs
 
 _BATCH = 1 << 20
 
@@ -65,6 +66,8 @@ class SessionLog:
         """Where reading stopped before the end of the file, and what lies behind it."""
         self.torn = found.torn if found else 0
         """Bytes of a last line that was never written whole, and is dropped."""
+        self.blobs = Blobs.beside(self.path)
+        """The spilled texts of the session."""
         self._events: list[Event] = found.events if found else []
         self._guards: list[Guard] = []
         self._given: dict[int, bytes] = {}  # lines in memory that were handed in as lines
@@ -79,6 +82,18 @@ class SessionLog:
     def in_memory(cls, header: Header) -> Self:
         """A log that is on no disk."""
         return cls(header)
+
+    @classmethod
+    def of_lines(cls, lines: Iterable[bytes], *, writable: bool = True) -> Self:
+        """A log in memory from the lines of format 3, the header first; they are kept as given."""
+        rest = iter(lines)
+        first = next(rest, b"")
+        log = cls(decode_header(first))
+        log.header_line = first
+        log.extend_lines(rest)
+        if not writable:
+            log.close()
+        return log
 
     @classmethod
     def create(cls, path: Path, header: Header) -> Self:
