@@ -57,7 +57,8 @@ class Meter:
     """Follows one session and measures each request it would send.
 
     `recorded` maps a seq of this log to the recorded event it repeats, None for what the arm
-    wrote; `head` tokens stand ahead of every request.
+    wrote; `head` tokens stand ahead of every request; without `system`, recorded prompts weigh
+    nothing.
     """
 
     def __init__(
@@ -68,12 +69,14 @@ class Meter:
         rules: Rules,
         *,
         head: int = 0,
+        system: bool = True,
         recorded: Callable[[int], Event | None] = lambda _: None,
     ) -> None:
         self._session = session
         self._counts = counts
         self._wire = wire
         self._recorded = recorded
+        self._system = system
         self._lint = IncrementalLint(rules)
         self._pieces = IncrementalPrefix(wire)
         self._nodes: list[_Node] = []
@@ -132,8 +135,8 @@ class Meter:
         message = message_at(event)
         fragment = self._wire.fragment(message) if message else EMPTY
         recorded = self._recorded(event.seq)
-        if message is None:
-            tokens = 0
+        if message is None or (isinstance(event, SystemMessage) and not self._system):
+            message, tokens = None, 0
         elif recorded is not None:
             tokens = self._counts.recorded(recorded)
         else:

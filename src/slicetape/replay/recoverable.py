@@ -95,26 +95,23 @@ class _Reader:
 
     def _has_assistant(self, turn: int, event: AssistantMessage) -> bool:
         blocks = event.data.message.content
-        if text_of(blocks) not in self._dialogues.get(turn, ""):
-            return False
-        wanted = [
-            block.text if isinstance(block, Reasoning) else block.arguments
-            for block in blocks
-            if isinstance(block, Reasoning | ToolCall)
-        ]
-        return not wanted or wanted == self._record(turn).get(event.data.message.id)
+        plain = text_of(blocks) in self._dialogues.get(turn, "")
+        if plain and not any(isinstance(block, Reasoning | ToolCall) for block in blocks):
+            return True
+        wanted = [_text_of(block) for block in blocks if isinstance(block, _SAID)]
+        return wanted == self._record(turn).get(event.data.message.id)
 
     def _record(self, turn: int) -> Mapping[str, list[str]]:
-        """Reasoning and arguments of each assistant message on the full page of a turn."""
+        """What each assistant message held, from the full page that a dialogue page names."""
         if turn not in self._records:
             page = self._call("recall_turn", {"turn": str(turn), "view": "full"})
             rows = json.loads(page[page.rindex("\n[") :])
             said = [row["data"]["message"] for row in rows if row["type"] == "assistant/message"]
             self._records[turn] = {
                 message["id"]: [
-                    block["text" if block["type"] == "reasoning" else "arguments"]
+                    block["arguments" if block["type"] == "tool-call" else "text"]
                     for block in message["content"]
-                    if block["type"] in ("reasoning", "tool-call")
+                    if block["type"] in ("text", "reasoning", "tool-call")
                 ]
                 for message in said
             }
@@ -125,6 +122,13 @@ class _Reader:
             return dispatch(name, arguments, self._recall)
         except RecallError as error:
             return str(error)
+
+
+_SAID = (Text, Reasoning, ToolCall)
+
+
+def _text_of(block: Text | Reasoning | ToolCall) -> str:
+    return block.arguments if isinstance(block, ToolCall) else block.text
 
 
 def _result_text(event: Event) -> str:

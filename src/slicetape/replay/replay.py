@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from slicetape.errors import PriceError
 from slicetape.formats.detect import open_sessions
+from slicetape.prices.families import counter_for_model
 from slicetape.prices.sheet import Sheet, sheet
-from slicetape.prices.tokens import counter, counter_for_model
+from slicetape.prices.tokens import counter
 from slicetape.recall.tools import Recall
 from slicetape.replay.arms import DEFAULT_ARMS, Arm, arms
 from slicetape.replay.counting import Counts
@@ -17,7 +19,7 @@ from slicetape.replay.report import VERSION, Report, SessionReport, arm_report, 
 from slicetape.replay.run import Setting, run
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.fragment import Wire
-from slicetape.wire.lint import CHAT, DEEPSEEK, MESSAGES, Rules
+from slicetape.wire.lint import CHAT, MESSAGES, Rules
 from slicetape.wire.openai_chat import ChatWire
 
 HEAD = 4_000
@@ -90,9 +92,8 @@ def replay_session(
     setting = _setting(recording, options, counts)
     reports = {}
     for arm in options.arms:
-        done = run(
-            recording, arm, counts, setting, tick=lambda arm=arm: progress(recording.id, arm.name)
-        )
+        tick = partial(progress, recording.id, arm.name)
+        done = run(recording, arm, counts, setting, tick=tick)
         recovery = recover(Recall.of(done.session.view), done.entries) if arm.recalls else None
         priced = bills(done.sent, options.sheets, ttl=options.ttl)
         reports[arm.name] = arm_report(done, priced, recovery)
@@ -133,15 +134,24 @@ def _setting(recording: Recording, options: Options, counts: Counts) -> Setting:
         known = recorded or facts.has_system
         head = recorded if known else (HEAD if options.head is None else options.head)
         recall_head = RECALL_HEAD
-    window = options.window or facts.window or WINDOW
-    return Setting(wire=wire, rules=rules, head=head, recall_head=recall_head, window=window)
+    return Setting(
+        wire=wire,
+        rules=rules,
+        head=head,
+        recall_head=recall_head,
+        system=options.head != 0,
+        window=options.window or facts.window or WINDOW,
+    )
 
 
 def _wire(recording: Recording) -> tuple[Wire, Rules]:
-    """The wire that carries what was recorded: signed reasoning needs the Messages wire."""
+    """The wire that carries what was recorded: signed reasoning needs the Messages wire.
+
+    Calls without reasoning are no error here: what was recorded without it was accepted so.
+    """
     if recording.facts.signed:
         return MessagesWire(), MESSAGES
-    return ChatWire(), DEEPSEEK if "deepseek" in recording.facts.model.lower() else CHAT
+    return ChatWire(), CHAT
 
 
 def _head_text(head: int | None) -> str:

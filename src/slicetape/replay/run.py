@@ -33,12 +33,16 @@ from slicetape.wire.lint import Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What all arms of a replay share: the wire, its rules, and tokens ahead of every request."""
+    """What all arms of a replay share: the wire, its rules, and tokens ahead of every request.
+
+    Without `system`, recorded system prompts weigh nothing.
+    """
 
     wire: Wire
     rules: Rules
     head: int = 0
     recall_head: int = 0
+    system: bool = True
     window: int = 200_000
 
 
@@ -77,7 +81,13 @@ class _Replayer:
         session = Session(SessionLog.in_memory(recording.header))
         head = setting.head + (setting.recall_head if arm.recalls else 0)
         meter = Meter(
-            session, counts, setting.wire, setting.rules, head=head, recorded=self._recorded
+            session,
+            counts,
+            setting.wire,
+            setting.rules,
+            head=head,
+            system=setting.system,
+            recorded=self._recorded,
         )
         self._run = Run(arm, session, meter, [])
         self._policy = self._policy_of(arm, setting)
