@@ -85,7 +85,7 @@ def _extent(tree: Tree) -> tuple[int, int]:
 
 
 def _weight(operation: Any, operands: Any) -> int:
-    """What one item may cost; `re` is wrong on `\\B` in an empty line, so it is kept from it."""
+    """What one item may cost; an inner edge is kept from `re`, which denies it of empty lines."""
     if operation is _constants.AT:
         return CHEAP if operands is _constants.AT_NON_BOUNDARY else 1
     return 1 if operation in LEAVES else 50

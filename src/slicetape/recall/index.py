@@ -18,8 +18,9 @@ from slicetape.log.events import (
     UserMessage,
     is_human,
 )
+from slicetape.log.locator import RECALL_TOOLS
 from slicetape.log.messages import ToolCall, text_of
-from slicetape.recall.records import RECALL_TOOLS, result_blocks, result_text
+from slicetape.recall.records import result_blocks, result_text
 from slicetape.surface.view import View
 
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
-
-from slicetape.log.events import FORMAT_VERSION
+from slicetape.log.locator import result_locator, turn_locator
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +14,8 @@ class Locators:
 
     def turn(self, turn: int, view: Literal["dialogue", "full"]) -> str:
         """The call that returns the page of a turn."""
-        return f'recall_turn({{"turn":"{turn}","view":"{view}"{self._tail()}}})'
+        return turn_locator(turn, view, session=self.session)
 
     def result(self, seq: int, block: int | None = None) -> str:
         """The call that returns a result; `block` only where an event has several."""
-        which = f',"block":{block}' if block else ""
-        return (
-            f'expand_result({{"seq":{seq},"formatVersion":{FORMAT_VERSION}{which}{self._tail()}}})'
-        )
-
-    def _tail(self) -> str:
-        if self.session is None:
-            return ""
-        return f',"session":{msgspec.json.encode(self.session).decode()}'
+        return result_locator(seq, block=block, session=self.session)

@@ -3,9 +3,6 @@
 from slicetape.log.events import ToolResult
 from slicetape.log.messages import Source, Text, ToolResultBlock
 
-RECALL_TOOLS = frozenset({"recall_turn", "recall_step", "recall_search", "expand_result"})
-"""Their calls are questions about history, their outputs copies of it."""
-
 
 def result_blocks(event: ToolResult) -> tuple[ToolResultBlock, ...]:
     """The result blocks of an event; the first is block 1."""

@@ -9,15 +9,8 @@ from typing import Protocol
 
 from slicetape.errors import LogError, RecallError
 from slicetape.log.events import ToolResult
+from slicetape.log.spill import Spill, spill_head, spill_rows
 from slicetape.recall.records import result_blocks, text_parts
-
-
-@dataclass(frozen=True, slots=True)
-class Spill:
-    """What a preview stands for: where its full text was stored, and its size when known."""
-
-    where: str
-    bytes: int | None = None
 
 
 class Spills(Protocol):
@@ -54,13 +47,16 @@ class Part:
     problem: str = ""
 
 
-def hydrate(event: ToolResult, number: int, spills: Spills, where: str) -> list[Part]:
-    """The text parts of block `number`, each brought back on its own; failures are kept."""
+def hydrate(event: ToolResult, number: int, spills: Spills | None, where: str) -> list[Part]:
+    """The text parts of block `number`, each brought back on its own; failures are kept.
+
+    Without `spills` nothing is brought back: all that looks like a preview is marked as one.
+    """
     texts = text_parts(result_blocks(event)[number - 1])
-    return [
-        _hydrated(event, number, Part(at, text), spills, where)
-        for at, text in enumerate(texts, start=1)
-    ]
+    parts = [Part(at, text) for at, text in enumerate(texts, start=1)]
+    if spills is None:
+        return [Part(part.number, part.text, _looks(event, number, part)) for part in parts]
+    return [_hydrated(event, number, part, spills, where) for part in parts]
 
 
 def full_text(event: ToolResult, number: int, spills: Spills, head: str) -> str:
@@ -73,6 +69,14 @@ def full_text(event: ToolResult, number: int, spills: Spills, head: str) -> str:
             raise RecallError(part.problem)
         texts.append(part.text)
     return "\n".join(texts)
+
+
+def _looks(event: ToolResult, number: int, part: Part) -> Spill | None:
+    claim = spill_head(part.text)
+    for row in spill_rows(event.data.meta):
+        if claim is None and (row.block, row.part) == (number, part.number):
+            return Spill(f"blobs/{row.sha256}", row.bytes)
+    return claim
 
 
 def _hydrated(event: ToolResult, number: int, part: Part, spills: Spills, where: str) -> Part:

@@ -11,8 +11,13 @@ WHOLE = "verbatim tool record"
 PREVIEWS = "logged tool record; spilled results below are previews"
 
 
-def render_step(view: View, turn: int, step: int, *, spills: Spills, locators: Locators) -> str:
-    """The page of a step. RecallError when it has no recorded tool calls."""
+def render_step(
+    view: View, turn: int, step: int, *, spills: Spills | None, locators: Locators
+) -> str:
+    """The page of a step, or, without `spills`, what the log alone says of it.
+
+    RecallError when the step has no recorded tool calls.
+    """
     calls: list[str] = []
     results: list[str] = []
     marked = False

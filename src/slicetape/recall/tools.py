@@ -12,6 +12,7 @@ from slicetape.errors import RecallError
 from slicetape.log.codec import encode_event
 from slicetape.log.events import Event
 from slicetape.log.oddities import conceal_halves, halves_written
+from slicetape.log.spill import Blobs, SessionSpills
 from slicetape.recall.arguments import Arguments, counted, turn_id
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
@@ -27,6 +28,7 @@ from slicetape.recall.search import (
 from slicetape.recall.spilled import NoSpills, Spills
 from slicetape.recall.step import render_step
 from slicetape.recall.turn import PageView, render_turn
+from slicetape.surface.session import Session
 from slicetape.surface.view import View
 
 LONE_AGENT = " runs only inside an agent loop"
@@ -48,6 +50,19 @@ class Recall:
     spills: Spills = field(default_factory=NoSpills)
     line: Callable[[int], bytes] | None = None
     others: Mapping[str, "Recall"] = field(default_factory=dict)
+
+    @classmethod
+    def of_session(
+        cls, session: Session, *, known: Mapping[str, str | None] | None = None, **rest: Any
+    ) -> "Recall":
+        """What the tools need of a live or opened session.
+
+        `known` maps paths printed by previews of another host to imported blobs, see
+        `SessionSpills`.
+        """
+        log = session.log
+        spills = SessionSpills(log.events, Blobs.beside(log.path), known)
+        return cls(session.view, Index(session.view), spills, log.raw, **rest)
 
     @classmethod
     def of(cls, view: View, **rest: Any) -> "Recall":
