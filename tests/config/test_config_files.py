@@ -168,6 +168,8 @@ def test_effort_off_is_a_word_in_yaml(tmp_path: Path) -> None:
         ("a.yaml", "x" * (1 << 20) + "y", "larger than 1 MiB"),
         ("a.toml", "a = " + "[" * 100_000, "a.toml: nested too deeply"),
         ("a.toml", "a" + ".a" * 5000 + " = 1", "a.toml:1: nested too deeply"),
+        ("a.toml", "[a" + ".a" * 900 + "]", "a.toml: nested too deeply"),
+        ("a.toml", "a = " + "[" * 90 + "]" * 90, "a.toml: nested too deeply"),
         ("a.yaml", "[" * 100_000, "nest"),
         ("a.yaml", "{a: " * 100 + "}" * 100, "a.yaml:1: nested more than 64 deep"),
     ],
@@ -178,6 +180,16 @@ def test_a_bad_file_is_one_clear_error(
     message = refusal(written(tmp_path, name, text))
     assert error in message
     assert message.startswith(name)
+
+
+def test_a_megabyte_of_blanks_or_names_is_read_at_once(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "a.toml", " " * 1_000_000)).settings == Settings()
+    names = "".join(f"name{i} = 1\n" for i in range(60_000))
+    assert "a.toml:1: Unknown slice configuration key name0." in refusal(
+        written(tmp_path, "a.toml", names)
+    )
+    with pytest.raises(ConfigError, match="49 more; slicetape config check lists all"):
+        load(tmp_path / "a.toml")
 
 
 def test_hostile_names_are_cut_and_escaped(tmp_path: Path) -> None:

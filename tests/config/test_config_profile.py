@@ -57,6 +57,13 @@ def test_the_row_is_found_by_id_in_later_documents_toml_and_json(tmp_path: Path)
     assert load_profile(toml).origins["maxStepsPerTurn"] == f"{toml}:maxStepsPerTurn"
 
 
+def test_a_row_named_by_its_package_is_found(tmp_path: Path) -> None:
+    text = "- insert:\n  - name: '@x/dsh-slice-agent-loop'\n    config: {maxStepsPerTurn: 3}\n"
+    assert load_profile(profile(tmp_path, text)).settings.max_steps_per_turn == 3
+    fold = "- {name: '@x/dsh-slice-agent-loop/fold', config: {}}\n"
+    assert "no row with id or name" in refusal(profile(tmp_path, fold))
+
+
 def test_a_row_without_config_means_the_defaults(tmp_path: Path) -> None:
     path = profile(tmp_path, "- id: slice-agent-loop\n- name: slice-agent-loop\n")
     assert load_profile(path).settings == Settings()

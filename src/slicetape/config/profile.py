@@ -39,7 +39,16 @@ def read_profile(path: Path | str) -> tuple[Resolved, tuple[str, ...]]:
 
 
 def _is_row(table: Table) -> bool:
-    return any(key in table.entries and table.entries[key].value == ROW for key in ("id", "name"))
+    return any(
+        key in table.entries and _short(table.entries[key].value) == ROW for key in ("id", "name")
+    )
+
+
+def _short(name: object) -> object:
+    """A row may be named by its package: `@scope/dsh-slice-agent-loop`."""
+    if isinstance(name, str) and name.startswith("@"):
+        return name.rpartition("/")[2].removeprefix("dsh-")
+    return name
 
 
 def _line(row: Table) -> int | None:

@@ -1,7 +1,9 @@
 """A tree of values to settings: every problem is found, none is guessed around."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from typing import Any, get_type_hints
 
 from slicetape.config.checks import BadValue
@@ -12,6 +14,7 @@ from slicetape.errors import ConfigError
 from slicetape.policy.settings import Settings
 
 DEFAULT = "default"
+MAX_PROBLEMS = 50  # the unknown names of one table that are reported
 
 
 @dataclass(slots=True)
@@ -49,10 +52,7 @@ def resolve(root: Entry, source: Source, *, base: Settings | None = None) -> Res
         done.problems.append(str(source.error(text, line=root.line)))
         return done
     entries = root.value.entries
-    for name, entry in entries.items():
-        problem = top_level_problem(name)
-        if problem:
-            done.problems.append(str(source.error(problem, line=entry.line)))
+    _judge_names(done, entries, source, top_level_problem)
     _set_keys(done, "", ROOT_KEYS, entries, source)
     for section in TOP_LEVEL:
         if section in SECTIONS and section in entries:
@@ -60,15 +60,23 @@ def resolve(root: Entry, source: Source, *, base: Settings | None = None) -> Res
     return done
 
 
+def _judge_names(
+    done: Resolved,
+    entries: Mapping[str, Entry],
+    source: Source,
+    problem_of: Callable[[str], str | None],
+) -> None:
+    found = ((problem_of(name), entry.line) for name, entry in entries.items())
+    wrong = (source.error(text, line=line) for text, line in found if text)
+    done.problems.extend(map(str, islice(wrong, MAX_PROBLEMS)))
+
+
 def _set_section(done: Resolved, section: str, entry: Entry, source: Source) -> None:
     if not isinstance(entry.value, Table):
         text = f"{section} must be a table of keys, found {kind_of(entry.value)}"
         done.problems.append(str(source.error(text, line=entry.line)))
         return
-    for name, item in entry.value.entries.items():
-        problem = section_problem(section, name)
-        if problem:
-            done.problems.append(str(source.error(problem, line=item.line)))
+    _judge_names(done, entry.value.entries, source, partial(section_problem, section))
     _set_keys(done, section, SECTIONS[section], entry.value.entries, source)
 
 

@@ -4,10 +4,9 @@ import re
 import tomllib
 from typing import Any
 
-from slicetape.config.tree import Entry, Items, Source, Table, Unreadable, shown
+from slicetape.config.tree import MAX_DEPTH, Entry, Items, Source, Table, Unreadable, shown
 
-_HEADER = re.compile(r"\s*\[([^\[\]\n]*)\]")
-_KEY = re.compile(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=")
+_KEY = re.compile(r"[A-Za-z0-9_.\"' -]+")
 _MAX_DOTS = 1000  # the parser's work grows with the square of a dotted key
 
 Lines = dict[tuple[str, ...], int | None]
@@ -19,13 +18,12 @@ def parse_toml(text: str, source: Source) -> Entry:
         if line.count(".") > _MAX_DOTS:
             raise source.error("nested too deeply", line=number)
     try:
-        root = tomllib.loads(text)
+        return _entry(tomllib.loads(text), _lines(text), ())
     except RecursionError:
         raise source.error("nested too deeply") from None
     except ValueError as wrong:  # TOMLDecodeError, or a number of too many digits
         where, problem = _position(str(wrong))
         raise source.error(f"not valid TOML: {shown(problem)}", line=where) from None
-    return _entry(root, _lines(text), ())
 
 
 def _position(text: str) -> tuple[int | None, str]:
@@ -36,13 +34,15 @@ def _position(text: str) -> tuple[int | None, str]:
 
 
 def _entry(value: Any, lines: Lines, path: tuple[str, ...]) -> Entry:
+    if len(path) > MAX_DEPTH:
+        raise RecursionError
     line = lines.get(path)
     match value:
         case dict():
             entries = {name: _entry(item, lines, (*path, name)) for name, item in value.items()}
             return Entry(Table(entries), line)
         case list():
-            return Entry(Items([_entry(item, {}, ()) for item in value]), line)
+            return Entry(Items([_entry(item, lines, (*path, "[]")) for item in value]), line)
         case bool() | int() | float() | str():
             return Entry(value, line)
     return Entry(Unreadable(str(value)), line)
@@ -58,15 +58,16 @@ def _lines(text: str) -> Lines:
         quote = _open_quote(line, quote)
         if opened:
             continue
-        header = _HEADER.match(line)
         path: tuple[str, ...] | None
-        if header:
-            path = table = _parts(header[1])
-        elif line.lstrip().startswith("[["):
+        line = line.strip()
+        if line.startswith("[["):
             path = table = None
+        elif line.startswith("["):
+            path = table = _parts(line[1:].partition("]")[0])
         else:
-            key = _KEY.match(line)
-            path = None if key is None or table is None else (*table, *_parts(key[1]))
+            key, equals, _ = line.partition("=")
+            simple = equals and _KEY.fullmatch(key)
+            path = (*table, *_parts(key)) if simple and table is not None else None
         if path:
             lines[path] = None if path in lines else number
     return lines
