@@ -16,11 +16,29 @@ def arguments(value: Any) -> str:
 
 
 def raw(value: Any) -> Raw:
-    """The value as opaque JSON; lone surrogates become escapes, as JavaScript writes them."""
+    """The value as opaque JSON that a log takes.
+
+    Lone surrogates become escapes, as JavaScript writes them; -0.0 becomes 0, NaN null.
+    """
     try:
-        return Raw(msgspec.json.encode(value))
+        data = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return Raw(json.dumps(msgspec.to_builtins(value), separators=(",", ":")).encode())
+        plain = msgspec.to_builtins(value)
+        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        data = text.encode("utf-8", "backslashreplace")
+    return Raw(msgspec.json.encode(_unsigned(value)) if b"-0" in data else data)
+
+
+def _unsigned(value: Any) -> Any:
+    match msgspec.to_builtins(value):
+        case dict() as members:
+            return {key: _unsigned(member) for key, member in members.items()}
+        case list() as items:
+            return [_unsigned(item) for item in items]
+        case 0.0:
+            return 0
+        case plain:
+            return plain
 
 
 def text(value: str | None) -> tuple[Text, ...]:
