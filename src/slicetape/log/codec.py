@@ -3,7 +3,8 @@ r"""One line of a session log to one event, and back.
 Decoding knows every kind of `events.py`. Other kinds become `Foreign` when the line may be
 skipped (`ignorable`) or the kind is one that hosts of format 3 write; any other kind refuses the
 log. Blocks of unknown kinds are kept as their JSON text. What JSON in UTF-8 cannot say plainly,
-a lone surrogate, is written as a `\uXXXX` escape (see `oddities.py`).
+a lone surrogate, is written as a `\uXXXX` escape (see `oddities.py`). Both directions stand in
+one file, because each is only right by the other.
 """
 
 import json
@@ -28,7 +29,8 @@ from slicetape.log.events import (
 )
 from slicetape.log.kinds import KNOWN_TYPES, OPAQUE_KINDS, own_opaque
 from slicetape.log.oddities import (
-    conceal_halves,
+    conceal_in_event,
+    conceal_in_line,
     halves_written,
     has_unknown_blocks,
     inline_blocks,
@@ -50,6 +52,14 @@ class _Line(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     source_event_seqs: PackedSeqs | None = None
 
 
+class _EnvelopeData(msgspec.Struct):
+    header: dict[str, Raw]
+
+
+class _EnvelopeLine(msgspec.Struct):
+    data: _EnvelopeData
+
+
 _known = msgspec.json.Decoder(KnownEvent)
 _line = msgspec.json.Decoder(_Line)
 _encode = msgspec.json.Encoder().encode
@@ -67,7 +77,7 @@ def encode_event(event: Event) -> bytes:
     try:
         return _written(event)
     except UnicodeEncodeError:
-        concealed, mark = conceal_halves(event)
+        concealed, mark = conceal_in_event(event)
         return halves_written(_written(concealed), mark)
 
 
@@ -112,14 +122,21 @@ def decode_event(line: bytes) -> Event:
     if line.startswith(_KIND_STARTS) and line[9 : line.find(b'"', 9)] not in _KNOWN_KINDS:
         return _decode_slowly(line)
     try:
-        event: Event = _known.decode(line)
+        event = _known.decode(line)
     except (msgspec.DecodeError, RecursionError):
         return _decode_slowly(line)
     if has_unknown_blocks(event):
         return _decode_slowly(line)  # the line itself uses our tag for unknown blocks
+    return _settled(event, line)
+
+
+def _settled(event: KnownEvent, line: bytes) -> Event:
+    """The event, when `line` says nothing that its struct cannot tell."""
     if event.time == 0 or event.ignorable is False:
         _parse(line)
         _require_true(event)
+    if type(event) is RequestHeader and b'"system"' in line:
+        _refuse_system(line)
     if own_opaque(event) or type(event) in _WITH_FLOATS:
         _refuse_minus_zero(line)
     return event
@@ -128,7 +145,7 @@ def decode_event(line: bytes) -> Event:
 def _decode_slowly(line: bytes) -> Event:
     """Decode a line of a kind, or with a text or block, that the fast way cannot take."""
     _refuse_minus_zero(line)
-    concealed, mark = conceal_halves(line)
+    concealed, mark = conceal_in_line(line)
     event = _decode_concealed(concealed)
     return reveal_halves(event, mark) if mark else event
 
@@ -141,9 +158,7 @@ def _decode_concealed(line: bytes) -> Event:
         event = _known.decode(shelter_blocks(line))
     except msgspec.DecodeError as error:
         raise InvalidEvent(f"a {parsed.type} event that does not fit: {error}") from None
-    _require_true(event)
-    own_opaque(event)
-    return event
+    return _settled(event, line)
 
 
 def _parse(line: bytes) -> _Line:
@@ -180,6 +195,15 @@ def _carried(parsed: _Line) -> Foreign:
 def _require_true(event: Event) -> None:
     if event.ignorable is False:
         raise InvalidEvent("not an event: `$.ignorable` is true or absent")
+
+
+def _refuse_system(line: bytes) -> None:
+    """Raise for a prompt where formats before 3 had it: here it is a system/message."""
+    envelope = msgspec.json.decode(line, type=_EnvelopeLine).data.header
+    if "system" in envelope:
+        raise InvalidEvent(
+            "a request/header event that does not fit: it has `$.data.header.system`"
+        )
 
 
 def _refuse_minus_zero(line: bytes) -> None:

@@ -6,7 +6,7 @@ An unknown block is quoted into an `OtherBlock` on the way in and stands unquote
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -32,33 +32,26 @@ _INNER_KINDS = frozenset(("text", "reasoning", "image", "file"))
 _BLOCK_KINDS = _INNER_KINDS | {"tool-call", "tool-result"}
 
 
-@overload
-def conceal_halves(value: bytes) -> tuple[bytes, str]: ...
-@overload
-def conceal_halves(value: T) -> tuple[T, str]: ...
-def conceal_halves(value: Any) -> tuple[Any, str]:
-    """Put a marked token for each lone surrogate of a line or an event; the mark comes second.
-
-    The mark of a line without lone surrogates is empty.
-    """
-    if isinstance(value, bytes):
-        return _conceal_line(value)
+def conceal_in_event(event: T) -> tuple[T, str]:
+    """The event with a marked token for each lone surrogate, and the mark."""
     strings: list[str] = []
 
     def collect(text: str) -> str:
         strings.append(text)
         return text
 
-    _rebuilt(value, text=collect, opaque=lambda raw: raw)
+    _rebuilt(event, text=collect, opaque=lambda raw: raw)
     mark = _unused_mark("".join(strings))
-    return _rebuilt(
-        value,
+    concealed: T = _rebuilt(
+        event,
         text=lambda text: _HALF.sub(lambda half: f"{mark}{ord(half[0]):04x}", text),
         opaque=lambda raw: raw,
-    ), mark
+    )
+    return concealed, mark
 
 
-def _conceal_line(line: bytes) -> tuple[bytes, str]:
+def conceal_in_line(line: bytes) -> tuple[bytes, str]:
+    """The line with a marked token for each lone surrogate, and the mark; empty when none."""
     lone = list(_lone_escapes(line))
     if not lone:
         return line, ""
@@ -177,7 +170,7 @@ def inline_blocks(value: Any) -> Any:
 
 
 def shelter_blocks(line: bytes) -> bytes:
-    """The line with each block of an unknown kind quoted; the same object when there is none."""
+    """The line with each block of an unknown kind quoted, and the last of repeated keys only."""
     try:
         return bytes(_sheltered(Raw(line), _BLOCK_KINDS))
     except msgspec.DecodeError:
@@ -185,37 +178,21 @@ def shelter_blocks(line: bytes) -> bytes:
 
 
 def _sheltered(raw: Raw, kinds: frozenset[str]) -> Raw:
-    """Follow the keys under which a line holds blocks; members of repeated keys go by the last."""
+    """Follow the keys under which a line holds blocks."""
     members = msgspec.json.decode(raw, type=dict[str, Raw])
-    changed = False
     for key in ("data", "message", "content", "inserted"):
-        if key not in members:
+        inner = members.get(key)
+        if inner is None:
             continue
-        inner = members[key]
-        start = bytes(inner)[:1]
-        if key in ("content", "inserted") and start == b"[":
-            new = _sheltered_list(inner, kinds, blocks=key == "content")
-        elif key in ("data", "message") and start == b"{":
-            new = _sheltered(inner, kinds)
-        else:
-            continue
-        if new is not inner:
-            members[key] = new
-            changed = True
-    return Raw(msgspec.json.encode(members)) if changed else raw
-
-
-def _sheltered_list(raw: Raw, kinds: frozenset[str], *, blocks: bool) -> Raw:
-    items = msgspec.json.decode(raw, type=list[Raw])
-    new = [
-        (_sheltered_block(item, kinds) if blocks else _sheltered(item, kinds))
-        if bytes(item)[:1] == b"{"
-        else item
-        for item in items
-    ]
-    if all(a is b for a, b in zip(items, new, strict=True)):
-        return raw
-    return Raw(msgspec.json.encode(new))
+        first = bytes(inner)[:1]
+        if first == b"[" and key in ("content", "inserted"):
+            items = msgspec.json.decode(inner, type=list[Raw])
+            change = _sheltered_block if key == "content" else _sheltered
+            new = [change(i, kinds) if bytes(i)[:1] == b"{" else i for i in items]
+            members[key] = Raw(msgspec.json.encode(new))
+        elif first == b"{" and key in ("data", "message"):
+            members[key] = _sheltered(inner, kinds)
+    return Raw(msgspec.json.encode(members))
 
 
 def _sheltered_block(raw: Raw, kinds: frozenset[str]) -> Raw:
