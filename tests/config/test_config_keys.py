@@ -334,15 +334,16 @@ def test_a_wrong_override_is_explained(pairs: dict[str, str], text: str) -> None
     assert text in str(wrong.value)
 
 
-json_like = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=12,
-)
+short = st.text(max_size=8)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | short
+json_like = scalars | st.lists(scalars, max_size=3) | st.dictionaries(short, scalars, max_size=3)
 near_keys = st.sampled_from([*TOP_LEVEL, *RETIRED, *(k.name for s in SECTIONS.values() for k in s)])
 
 
-@given(st.dictionaries(near_keys | st.text(), json_like | st.dictionaries(near_keys, json_like)))
+sections = st.dictionaries(near_keys | short, json_like, max_size=4)
+
+
+@given(st.dictionaries(near_keys | short, json_like | sections, max_size=4))
 def test_any_values_give_settings_or_one_bounded_error(values: dict[str, object]) -> None:
     try:
         from_values(values)
