@@ -234,8 +234,7 @@ def test_usage_of_a_message_is_made_disjoint(tmp_path):
 def test_a_malformed_file_is_refused_in_one_line_that_says_where(tmp_path, value, problem):
     path = written(tmp_path, value, "bad.json")
     with pytest.raises(TranscriptError) as caught:
-        for session in open_sessions(Transcript(path)):
-            list(session.events)
+        list(open_sessions(Transcript(path)))
     assert "bad.json" in str(caught.value)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -71,7 +71,7 @@ def _kind(line: str) -> Kind:
 def _joined(kind: Kind, lines: list[str]) -> str:
     match kind:
         case "user":
-            return "".join(line[len(_USER) :] for line in lines).removesuffix("\n")
+            return "".join(line[len(_USER) :] for line in lines).removesuffix("\n").removesuffix("\r")
         case "printed":
             return "".join(line[len(_PRINTED) :] for line in lines)
         case "chat":
