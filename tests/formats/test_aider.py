@@ -44,7 +44,7 @@ HISTORY = """lines before the first chat
 > banner
 
 #### Use the spinner\x20\x20
-#### instead  
+#### instead\x20\x20
 
 Certainly!
 
