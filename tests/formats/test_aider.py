@@ -15,20 +15,13 @@ def test_the_file_as_one_stream_has_the_figures_of_the_manifest():
 
 def test_a_session_of_each_chat_leaves_out_banners_and_chats_without_a_prompt():
     path, row = manifest("aider-01")
-    sessions = list(open_sessions(Transcript(path)))
-    counts = [count(session.events, row["format"]) for session in sessions]
-    assert [session.id for session in sessions[:2]] == ["aider-01/0001", "aider-01/0002"]
+    found = imported(open_sessions, path)
+    counts = [count(events, row["format"]) for _, events in found]
+    assert [session.id for session, _ in found[:2]] == ["aider-01/0001", "aider-01/0002"]
+    assert found[1][0].header.created_at == 1722886412000
     assert sum(one.turns for one in counts) == 912
     assert sum(one.steps for one in counts) == 1387
     assert sum(one.tool_calls for one in counts) == 1761
-
-
-def test_the_first_chats_of_the_shared_history_are_accepted_by_a_log(tmp_path):
-    path, _ = manifest("aider-01")
-    head = b"".join(line for line, _ in zip(Transcript(path).lines(), range(3000), strict=False))
-    found = imported(open_sessions, written(tmp_path, head, ".aider.chat.history.md"))
-    assert found[0][0].id == "aider.chat.history/0001"
-    assert found[1][0].header.created_at == 1722886412000
 
 
 HISTORY = """lines before the first chat
@@ -67,7 +60,7 @@ Anything else?
 
 
 def test_prompts_replies_and_printed_lines_are_told_by_their_marks(tmp_path):
-    path = written(tmp_path, HISTORY, "h.md")
+    path = written(tmp_path, HISTORY, ".h.md")
     ((session, events),) = imported(open_sessions, path)
     assert session.id == "h/0001"
     assert session.header.created_at == 1722886412000

@@ -71,7 +71,9 @@ def _kind(line: str) -> Kind:
 def _joined(kind: Kind, lines: list[str]) -> str:
     match kind:
         case "user":
-            return "".join(line[len(_USER) :] for line in lines).removesuffix("\n").removesuffix("\r")
+            return (
+                "".join(line[len(_USER) :] for line in lines).removesuffix("\n").removesuffix("\r")
+            )
         case "printed":
             return "".join(line[len(_PRINTED) :] for line in lines)
         case "chat":
@@ -109,7 +111,7 @@ def _events(chat: list[Run], recorder: Recorder) -> Iterator[Event]:
     calls = 0
     first = chat[0].line
     for run in _told(chat):
-        recorder.at(run.line - first)
+        recorder.at(run.line - first + 1)
         if run.kind == "user":
             command = run.text.startswith("/")
             recorder.turn(text(run.text), source=plugin(f"{FORMAT}:command") if command else HUMAN)

@@ -68,7 +68,7 @@ def _record(document: _Document, recorder: Recorder, keep: Attachments) -> Itera
     history = document.history or []
     _open(history, recorder, keep)
     for number, (step, id) in enumerate(zip(document.trajectory, _ids(document), strict=False), 1):
-        recorder.at(number)
+        recorder.at(number + 1)
         recorder.step()
         _step(step, id or f"action-{number}", recorder)
         yield
@@ -87,6 +87,7 @@ def _model(config: Any) -> str:
 
 def _open(history: list[_Message], recorder: Recorder, keep: Attachments) -> None:
     """The messages before the first step: prompt, demonstrations, and the one human message."""
+    recorder.at(1)
     recorder.turn(None)
     for message in history:
         content = blocks(message.content, keep)
