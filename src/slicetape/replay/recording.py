@@ -24,6 +24,7 @@ from slicetape.log.events import (
     is_human,
 )
 from slicetape.log.messages import Image, ToolCall, ToolResultBlock
+from slicetape.prices.cost import Tokens, recorded
 
 _POLICY = (CompactionStart, CompactionEnd, CompactionSummary, CompactionPrune)
 _HOST = (Foreign, InboxSpliced, EndSeed)
@@ -31,7 +32,11 @@ _HOST = (Foreign, InboxSpliced, EndSeed)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Counts of a recording, and its route. `turns` counts human turns."""
+    """Counts of a recording, and its route. `turns` counts human turns.
+
+    `usage` sums what the provider billed, None when nothing was recorded. `signed` says that
+    reasoning carries signatures.
+    """
 
     turns: int = 0
     steps: int = 0
@@ -45,6 +50,7 @@ class Facts:
     tools: bytes = b""
     has_system: bool = False
     signed: bool = False
+    usage: Tokens | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,7 @@ class _Gather:
         self._models: dict[tuple[str, str], int] = {}
         self._window: int | None = None
         self._tools = b""
+        self._usage: Tokens | None = None
         self._system = self._compacted = self._signed = False
 
     def take(self, event: Event) -> None:
@@ -119,6 +126,8 @@ class _Gather:
 
     def _take_assistant(self, event: AssistantMessage) -> None:
         self._steps += 1
+        if event.data.usage:
+            self._usage = (self._usage or Tokens()) + recorded(event.data.usage)
         blocks = event.data.message.content
         self._calls += sum(isinstance(block, ToolCall) for block in blocks)
         source = event.data.message.source
@@ -149,4 +158,5 @@ class _Gather:
             tools=self._tools,
             has_system=self._system,
             signed=self._signed,
+            usage=self._usage,
         )

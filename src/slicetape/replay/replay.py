@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from slicetape.errors import PriceError
 from slicetape.formats.detect import open_sessions
@@ -15,7 +16,14 @@ from slicetape.replay.counting import Counts
 from slicetape.replay.pricing import bills
 from slicetape.replay.recording import Recording, record
 from slicetape.replay.recoverable import recover
-from slicetape.replay.report import VERSION, Report, SessionReport, arm_report, totals
+from slicetape.replay.report import (
+    VERSION,
+    Report,
+    SessionReport,
+    arm_report,
+    recorded_report,
+    totals,
+)
 from slicetape.replay.run import Setting, run
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.fragment import Wire
@@ -55,7 +63,7 @@ class Options:
     tokenizer: str | None = None
 
 
-def recordings(path: str, *, format: str | None = None) -> Iterator[Recording]:
+def recordings(path: str | Path, *, format: str | None = None) -> Iterator[Recording]:
     """The sessions of one transcript or log file."""
     for session in open_sessions(path, format=format):
         yield record(session.id, session.format, session.header, session.events, session.notes)
@@ -89,7 +97,7 @@ def replay_session(
     facts = recording.facts
     name = options.tokenizer or counter_for_model(facts.model)[0]
     counts = Counts(counter(name).count)
-    setting = _setting(recording, options, counts)
+    setting = setting_of(recording, options, counts)
     reports = {}
     for arm in options.arms:
         tick = partial(progress, recording.id, arm.name)
@@ -111,6 +119,7 @@ def replay_session(
         head_tokens=setting.head,
         window=setting.window,
         arms=reports,
+        recorded=recorded_report(facts.usage, options.sheets),
         compacted=facts.compacted,
         notes=recording.notes,
     )
@@ -124,7 +133,8 @@ def chosen_sheets(text: str) -> tuple[Sheet, ...]:
     return found
 
 
-def _setting(recording: Recording, options: Options, counts: Counts) -> Setting:
+def setting_of(recording: Recording, options: Options, counts: Counts) -> Setting:
+    """The wire, rules, head and window that a recording is replayed with."""
     facts = recording.facts
     wire, rules = _wire(recording)
     if options.head == 0:

@@ -5,6 +5,8 @@ from statistics import median
 
 import msgspec
 
+from slicetape.prices.cost import Tokens, cost
+from slicetape.prices.sheet import Sheet
 from slicetape.replay.pricing import Bill
 from slicetape.replay.recoverable import Recovery
 from slicetape.replay.run import Run
@@ -48,6 +50,20 @@ class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     policy_ms: PolicyMs | None = None
 
 
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """What the provider billed for the recorded requests: sums of recorded usage.
+
+    It belongs to the recorded requests, whose host may have compacted, not to any arm. `cost`
+    has the asked sheets that price output too.
+    """
+
+    cached_tokens: int
+    written_tokens: int
+    fresh_tokens: int
+    output_tokens: int
+    cost: Mapping[str, float]
+
+
 class SessionReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One session under every arm. `compacted` marks recordings whose own host forgot."""
 
@@ -64,6 +80,7 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     head_tokens: int
     window: int
     arms: Mapping[str, ArmReport]
+    recorded: Recorded | None = None
     compacted: bool = False
     notes: tuple[str, ...] = ()
 
@@ -123,6 +140,19 @@ def arm_report(run: Run, bills: Sequence[Bill], recovery: Recovery | None) -> Ar
     )
 
 
+def recorded_report(tokens: Tokens | None, sheets: Iterable[Sheet]) -> Recorded | None:
+    """What was billed, where that was recorded."""
+    if tokens is None:
+        return None
+    return Recorded(
+        cached_tokens=tokens.cached,
+        written_tokens=tokens.written,
+        fresh_tokens=tokens.fresh,
+        output_tokens=tokens.output,
+        cost={row.id: float(cost(tokens, row)) for row in sheets if not row.input_only},
+    )
+
+
 def totals(sessions: Iterable[SessionReport]) -> dict[str, Total]:
     """Sums over sessions for each arm that all of them have."""
     rows = list(sessions)
@@ -170,8 +200,8 @@ def _ratio(part: float, whole: float) -> float:
 
 def _sum(costs: Iterable[Mapping[str, float]]) -> dict[str, float]:
     summed: dict[str, float] = {}
-    for cost in costs:
-        for sheet, money in cost.items():
+    for row in costs:
+        for sheet, money in row.items():
             summed[sheet] = summed.get(sheet, 0.0) + money
     return summed
 
