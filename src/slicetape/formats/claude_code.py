@@ -131,7 +131,7 @@ class _Reader:
         self._seen: set[str] = set()
         self._agents: set[str] = set()
         self._response = ""
-        self._main = False
+        self._side: bool | None = None
         self._record = b""
         self._raws: dict[int, Any] = {}
 
@@ -143,11 +143,13 @@ class _Reader:
                 return
             self._seen.add(record.uuid)
         self._recorder.at(number, epoch_ms(record.timestamp))
-        if record.is_sidechain and record.message and self._main:
-            data = {"type": record.type, "message": record.message}
-            self._recorder.keep("x/subagent", data)
-            return
-        self._main = self._main or record.message is not None
+        if record.message is not None:
+            side = record.is_sidechain or False
+            self._side = side if self._side is None else self._side
+            if side != self._side:
+                data = {"type": record.type, "message": record.message}
+                self._recorder.keep("x/subagent", data)
+                return
         if record.type == "assistant" and record.message:
             self._assistant(record, record.message)
         elif record.type == "user" and record.message:

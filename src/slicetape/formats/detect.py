@@ -89,7 +89,8 @@ def detect(head: bytes, name: str) -> str:
         raise _unknown(name, "is empty")
     if body[:4] == b"PK\x03\x04":
         raise _unknown(name, "is a zip archive; unpack it and name the file inside")
-    if b"\0" in head:
+    binary = b"\0" in head
+    if binary and body[:1] != b"{":
         raise _unknown(name, "is binary or damaged: it has NUL bytes")
     if body[:1] not in b"{[":
         if _is_aider(head):
@@ -103,6 +104,8 @@ def detect(head: bytes, name: str) -> str:
     for format, fits_paths in _DOCUMENTS.items():
         if fits_paths(paths):
             return format
+    if binary:
+        raise _unknown(name, "is damaged: it has NUL bytes")
     raise _unknown(name, "is JSON, but no transcript of a known format")
 
 
