@@ -86,6 +86,22 @@ def test_a_long_file_says_why_it_is_long(path: Path) -> None:
         assert docstring.count("\n") >= 2, "past 250 lines the module docstring gives the reason"
 
 
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_a_function_fits_a_screen(path: Path) -> None:
+    long = [
+        node.name
+        for node in definitions(path)
+        if not isinstance(node, ast.ClassDef) and lines_of_body(node) > 40
+    ]
+    assert long == []
+
+
+def lines_of_body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the statements behind the docstring."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return 0 if not body else (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
 def test_the_package_exports_at_most_25_sorted_names() -> None:
     import slicetape
 
