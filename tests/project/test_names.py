@@ -106,6 +106,7 @@ def test_the_package_exports_at_most_25_sorted_names() -> None:
     import slicetape
 
     names = list(getattr(slicetape, "__all__", []))
-    assert names == sorted(names)
+    # constants, then classes, then functions, as the linter sorts them
+    assert names == sorted(names, key=lambda n: (not n.isupper(), not n[0].isupper(), n))
     assert len(names) <= 25
     assert [name for name in names if not hasattr(slicetape, name)] == []
