@@ -151,6 +151,7 @@ def test_effort_off_is_a_word_in_yaml(tmp_path: Path) -> None:
         ("a.yaml", "? [1, 2]\n: 3\n", "a.yaml:1: a key must be a plain word"),
         ("a.yaml", "fold:\n  pinSteps: !!python/object:os.system 1\n", "a.yaml:2: fold.pinSteps"),
         ("a.yaml", "maxStepsPerTurn: " + "9" * 5000, "maxStepsPerTurn must be a positive"),
+        ("a.yaml", "maxStepsPerTurn: " + "x" * 400, 'positive safe integer, found "xxx'),
         ("a.toml", "maxStepsPerTurn = " + "9" * 5000, "a.toml: not valid TOML"),
         ("a.toml", "maxStepsPerTurn = 1979-05-27\n", "positive safe integer, found 1979-05-27"),
         ("a.toml", "maxStepsPerTurn = 9007199254740992\n", "a.toml:1: maxStepsPerTurn must be"),

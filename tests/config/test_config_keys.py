@@ -353,3 +353,17 @@ def test_any_values_give_settings_or_one_bounded_error(values: dict[str, object]
     assert len(message) < 900
     assert message.count("\n") <= 1
     assert message.encode().decode() == message
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (2**300, "a number of more than 256 bits"),
+        (object(), "a value of type object"),
+        ("x" * 400, '"xxx'),
+    ],
+)
+def test_what_was_found_is_named_in_a_few_words(value: object, word: str) -> None:
+    text = refusal({"maxStepsPerTurn": value})
+    assert f", found {word}" in text
+    assert len(text) < 200

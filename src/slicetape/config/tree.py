@@ -79,7 +79,7 @@ def kind_of(value: object) -> str:
             return f'"{shown(value)}"'
         case int() | float():
             return shown(number_text(value))
-    return f"a {type(value).__name__}"
+    return f"a value of type {type(value).__name__}"
 
 
 def number_text(value: float) -> str:
