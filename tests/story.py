@@ -140,9 +140,7 @@ class Story:
             content += (ToolCall(id, name, _arguments(arguments)),)
         message = self._message("assistant", Source(kind="model", model="m"), content)
         said = self.add(
-            AssistantMessage(
-                data=AssistantData(self.turn, self.step, message), surface_op="append"
-            )
+            AssistantMessage(data=AssistantData(self.turn, self.step, message), surface_op="append")
         )
         for id, (name, arguments) in (calls or {}).items():
             self.called(id, name, arguments)

@@ -1,0 +1,236 @@
+"""Arms: what they are called, and what they do to the requests of a told session."""
+
+import pytest
+
+from slicetape.errors import ConfigError, PriceError
+from slicetape.log.events import ToolResult, UserMessage
+from slicetape.log.messages import Text
+from slicetape.replay.arms import arm, arms
+from slicetape.replay.counting import Counts
+from slicetape.replay.policies import OMITTED
+from slicetape.replay.recording import Recording, record
+from slicetape.replay.run import Run, Setting, run
+from slicetape.wire.lint import CHAT
+from slicetape.wire.openai_chat import ChatWire
+from story import Story
+
+SETTING = Setting(wire=ChatWire(), rules=CHAT)
+LONG = "a line of output that nobody reads twice\n" * 200
+
+
+def recorded(story: Story) -> Recording:
+    return record("story", "test", story.session.log.header, story.events)
+
+
+def under(text: str, story: Story, **setting: object) -> Run:
+    chosen = Setting(wire=ChatWire(), rules=CHAT, **setting) if setting else SETTING
+    return run(recorded(story), arm(text), Counts(len), chosen)
+
+
+@pytest.fixture
+def story() -> Story:
+    """Three finished turns that each read a long file, and a fourth that is open."""
+    told = Story()
+    for number in range(1, 4):
+        told.reading_turn(f"f{number}.txt", f"{number} {LONG}", f"answer {number}")
+    told.start()
+    told.human("and now?")
+    told.says("nothing more")
+    return told
+
+
+class TestNames:
+    def test_transcript_always_runs_and_comes_first(self) -> None:
+        assert [made.name for made in arms("tape,mask:3")] == ["transcript", "tape", "mask:3"]
+        assert [made.name for made in arms("tape,transcript,tape")] == ["transcript", "tape"]
+
+    def test_settings_are_part_of_the_name(self) -> None:
+        made = arm("tape{history.keepRecentTurns=2,history.entryMaxChars=400}")
+        assert made.name == "tape{history.keepRecentTurns=2,history.entryMaxChars=400}"
+        assert made.settings.history.keep_recent_turns == 2
+        assert made.settings.history.entry_max_chars == 400
+        assert not made.settings.history.seal_only_if_shorter
+
+    def test_a_list_may_hold_settings_with_commas(self) -> None:
+        text = "tape{history.keepRecentTurns=1,history.entryMaxChars=300},mask:5"
+        assert len(arms(text)) == 3
+
+    @pytest.mark.parametrize(
+        "text", ["", "tap", "mask", "mask:", "mask:x", "tape:3", "tape{", "TAPE", "mask:9{a=b}"]
+    )
+    def test_an_unknown_arm_is_refused_with_the_names_there_are(self, text: str) -> None:
+        with pytest.raises(PriceError):
+            arm(text)
+
+    def test_a_setting_that_is_none_is_refused(self) -> None:
+        with pytest.raises(PriceError, match="key=value"):
+            arm("tape{history.keepRecentTurns}")
+        with pytest.raises(PriceError, match="takes no settings"):
+            arm("transcript{history.keepRecentTurns=1}")
+        with pytest.raises(ConfigError, match="keepRecent"):
+            arm("tape{history.keepRecent=1}")
+
+
+class TestTranscript:
+    def test_every_request_extends_the_one_before(self, story: Story) -> None:
+        done = under("transcript", story)
+        assert done.meter.tally.requests == 7
+        assert done.meter.tally.breaks_in_turn == done.meter.tally.breaks_at_seal == 0
+        totals = [row.request.total for row in done.sent]
+        assert totals == sorted(totals)
+        assert done.meter.tally.peak_tokens == totals[-1]
+
+    def test_what_is_sent_is_what_was_recorded(self, story: Story) -> None:
+        done = under("transcript", story)
+        assert len(done.session.log.events) == len(story.events)
+        assert [type(e) for e in done.session.log.events] == [type(e) for e in story.events]
+
+    def test_output_is_equal_in_every_arm(self, story: Story) -> None:
+        outputs = {
+            name: [row.output for row in under(name, story).sent]
+            for name in ("transcript", "tape", "mask:1")
+        }
+        assert outputs["transcript"] == outputs["tape"] == outputs["mask:1"]
+
+
+class TestTape:
+    def test_each_finished_turn_becomes_one_entry(self, story: Story) -> None:
+        done = under("tape", story)
+        assert len(done.entries) == 3
+        assert done.meter.tally.breaks_at_seal == 3
+        assert done.meter.tally.breaks_in_turn == 0
+        assert len(done.policy_ms) == 4
+
+    def test_an_entry_stands_behind_the_turn_start_and_ahead_of_the_step(
+        self, story: Story
+    ) -> None:
+        done = under("tape", story)
+        kinds = [type(event).__name__ for event in done.session.log.events]
+        first = done.entries[0].seq
+        assert kinds[first - 1] == "TurnStart"
+        assert "AssistantMessage" in kinds[first + 1 :]
+
+    def test_citations_follow_the_new_numbers(self, story: Story) -> None:
+        done = under("tape", story)
+        for event in done.session.log.events:
+            assert all(source < event.seq for source in event.sources)
+
+    def test_requests_are_smaller_than_the_transcript(self, story: Story) -> None:
+        plain, tape = under("transcript", story), under("tape", story)
+        assert tape.meter.tally.input_tokens < plain.meter.tally.input_tokens / 2
+
+    def test_a_message_that_no_tape_may_touch_stands_in_every_request(self, story: Story) -> None:
+        done = under("tape", story)
+        humans = [
+            event
+            for event in done.session.log.events
+            if isinstance(event, UserMessage) and event.data.source.kind == "user"
+        ]
+        assert len(humans) == 4
+        assert all(event.seq in done.session.view.surface for event in humans)
+
+
+class TestMask:
+    def test_all_but_the_last_results_lose_their_text(self, story: Story) -> None:
+        done = under("mask:1", story)
+        shown = [
+            event
+            for seq in done.session.view.surface.nodes
+            if isinstance(event := done.session.view.events[seq], ToolResult)
+        ]
+        texts = [part.text for event in shown for part in event.data.message.content[0].content]
+        assert texts[:2] == [OMITTED, OMITTED]
+        assert texts[2].startswith("3 a line")
+
+    def test_masking_rewrites_what_was_sent(self) -> None:
+        story = Story()
+        story.start()
+        story.human()
+        for number in range(4):
+            step = story.step_start().data.step
+            story.says(calls={f"c{number}": ("read", {"path": "a.txt"})}, step=step)
+            story.result(f"c{number}", LONG)
+        tally = under("mask:1", story).meter.tally
+        assert tally.breaks_in_turn > 0
+        assert "changed by event" in (tally.first_break or "")
+
+    def test_flags_ids_and_meta_stay(self, story: Story) -> None:
+        done = under("mask:0", story)
+        masked = [e for e in done.session.log.events if isinstance(e, ToolResult)]
+        for event in masked:
+            if not event.is_original:
+                original = done.session.view.events[event.sources[0]]
+                assert isinstance(original, ToolResult)
+                assert event.data.message.id == original.data.message.id
+                assert event.data.message.content[0].content == (Text(OMITTED),)
+
+
+class TestCompact:
+    def test_nothing_happens_below_the_threshold(self, story: Story) -> None:
+        done = under("compact", story, window=1_000_000)
+        assert done.compactions == 0
+        assert done.meter.tally.breaks_in_turn + done.meter.tally.breaks_at_seal == 0
+
+    def test_a_full_window_is_pruned_and_summarised_and_the_call_is_paid(
+        self, story: Story
+    ) -> None:
+        done = under("compact", story, window=6_000)
+        assert done.compactions >= 1
+        assert done.meter.tally.requests == 7 + done.compactions
+        kinds = [type(event).__name__ for event in done.session.log.events]
+        assert kinds.count("CompactionStart") == kinds.count("CompactionEnd")
+        assert "CompactionSummary" in kinds
+
+    def test_calls_and_results_still_pair(self, story: Story) -> None:
+        assert under("compact", story, window=6_000).meter.tally.lint_errors == 0
+
+    def test_a_large_result_is_pruned_to_head_and_tail(self) -> None:
+        story = Story()
+        story.start()
+        story.human()
+        story.reads("big.txt", "x" * 30_000)
+        story.says("read it")
+        step = story.step_start().data.step
+        story.says("and done", step=step)
+        story.end()
+        done = under("compact", story, window=8_000)
+        pruned = [
+            event
+            for event in done.session.log.events
+            if isinstance(event, ToolResult) and not event.is_original
+        ]
+        assert pruned
+        text = pruned[0].data.message.content[0].content[0].text
+        assert "middle pruned" in text
+        assert len(text) < 6_000
+
+
+def test_each_text_is_counted_once_for_all_arms(story: Story) -> None:
+    counts = Counts(len)
+    recording = recorded(story)
+    run(recording, arm("transcript"), counts, SETTING)
+    first = counts.counted
+    run(recording, arm("transcript"), counts, SETTING)
+    assert counts.counted == first
+    run(recording, arm("mask:1"), counts, SETTING)
+    assert counts.counted - first == 2
+
+
+def test_a_recording_drops_what_policies_wrote_and_keeps_the_hosts_prompt_updates() -> None:
+    story = Story()
+    story.start()
+    head = story.system("first prompt")
+    story.human()
+    result = story.reads("a.txt", LONG)
+    story.view_of(result, "folded")
+    story.says("done")
+    story.end()
+    story.aside("x/seal", {"left": [1]})
+    story.system("second prompt", replaces=head)
+    kept = recorded(story)
+    assert len(kept.events) == len(story.events) - 2
+    assert kept.facts.has_system
+    assert kept.facts.turns == 1
+    assert kept.facts.tool_calls == 1
+    done = run(kept, arm("tape"), Counts(len), SETTING)
+    assert done.session.view.surface.nodes
