@@ -82,7 +82,7 @@ def try_wheel(folder: Path) -> None:
 def try_git(folder: Path) -> None:
     """`pip install git+file://…` of this checkout gives a working command with its demo."""
     inside = environment(sys.executable, folder / "git", "all.txt")
-    run(inside, *PIP, f"slicetape[all] @ git+{ROOT.as_uri()}")
+    run(inside, *PIP, f"git+{ROOT.as_uri()}")
     run(folder / "git" / "bin" / "slicetape", "--help", cwd=folder)
     run(folder / "git" / "bin" / "slicetape", "demo", cwd=folder)
 
