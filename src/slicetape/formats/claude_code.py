@@ -5,7 +5,6 @@ is a subagent's own; elsewhere its records become `x/subagent` events. What went
 becomes messages; `toolUseResult`, snapshots and progress copies are not read at all.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from slicetape.formats.pending import ResultBlock
 from slicetape.formats.recorder import Answer, Recorder, Route, plugin
 from slicetape.formats.session import Feed, ImportedSession, open_lines
 from slicetape.formats.source import Transcript
-from slicetape.formats.values import arguments, epoch_ms
+from slicetape.formats.values import arguments, epoch_ms, other
 from slicetape.log.messages import OtherBlock, Reasoning, Source, Text
 from slicetape.log.payloads import Usage
 
@@ -265,7 +264,7 @@ class _Reader:
         return self._other(part)
 
     def _other(self, part: _Part) -> OtherBlock:
-        return OtherBlock(json.dumps(self._raws.get(id(part)) or msgspec.to_builtins(part)))
+        return other(self._raws.get(id(part)) or part)
 
 
 def _joined(content: str | list[_Part] | None) -> str:

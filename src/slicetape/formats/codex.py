@@ -5,7 +5,6 @@ message are context that the program wrote, and become messages of a plugin. A r
 run of items up to the next `token_count`.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,8 +18,8 @@ from slicetape.formats.pending import ResultBlock
 from slicetape.formats.recorder import Answer, Recorder, Route, plugin
 from slicetape.formats.session import Feed, ImportedSession, open_lines
 from slicetape.formats.source import Transcript
-from slicetape.formats.values import arguments, epoch_ms, text
-from slicetape.log.messages import OtherBlock, Reasoning, Text
+from slicetape.formats.values import arguments, epoch_ms, other, text
+from slicetape.log.messages import Reasoning, Text
 from slicetape.log.payloads import Usage
 
 FORMAT = "codex-rollout"
@@ -247,7 +246,7 @@ class _Reader:
         url = part.image_url.get("url") if isinstance(part.image_url, dict) else part.image_url
         if part.type == "input_image" and isinstance(url, str):
             return picture_url(url, self._keep)
-        return OtherBlock(json.dumps(msgspec.to_builtins(part)))
+        return other(part)
 
 
 def _id(payload: _Payload) -> str:

@@ -173,6 +173,8 @@ class _Counting:
         self.compactions += event.kind in self.rules.compactions
         if event.kind == "x/compaction-summary":
             self.chars += len(msgspec.json.decode(event.data, type=_Summary).text)
+        elif event.kind == "x/usage" and b'"inputTokens"' in bytes(event.data):
+            self.usages.append(msgspec.json.decode(event.data, type=Usage))
 
     def _shown(self, blocks: Iterable[Block]) -> int:
         """The length of texts and pictures, joined by newlines."""

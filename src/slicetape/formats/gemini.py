@@ -1,6 +1,5 @@
 """Gemini CLI chats: one document, calls and their results inside the message that made them."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +11,9 @@ from slicetape.formats.pending import ResultBlock
 from slicetape.formats.recorder import Answer, Recorder, Route
 from slicetape.formats.session import ImportedSession, header
 from slicetape.formats.source import Transcript
-from slicetape.formats.values import arguments, epoch_ms, text
+from slicetape.formats.values import arguments, epoch_ms, other, text
 from slicetape.log.events import Event
-from slicetape.log.messages import OtherBlock, Reasoning, Text
+from slicetape.log.messages import Reasoning, Text
 from slicetape.log.payloads import Usage
 
 FORMAT = "gemini-cli"
@@ -143,7 +142,7 @@ class _Reader:
         if part.inline_data is not None and (part.inline_data.mime_type or "").startswith("image/"):
             blob = part.inline_data
             return picture_base64(blob.data, blob.mime_type, self._keep)
-        return OtherBlock(json.dumps(msgspec.to_builtins(part)))
+        return other(part)
 
     def _results(self, content: str | list[_Part | str]) -> Iterator[ResultBlock]:
         if isinstance(content, str):

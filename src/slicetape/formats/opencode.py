@@ -4,7 +4,6 @@ Diffs of whole files (`summary`) and result metadata are for display and not rea
 session has a document of its own with `parentID`.
 """
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,9 +15,9 @@ from slicetape.formats.pending import ResultBlock
 from slicetape.formats.recorder import Answer, Recorder, Route
 from slicetape.formats.session import ImportedSession, header
 from slicetape.formats.source import Transcript
-from slicetape.formats.values import arguments, epoch_ms, text
+from slicetape.formats.values import arguments, epoch_ms, other, text
 from slicetape.log.events import Event
-from slicetape.log.messages import Attachment, Block, File, OtherBlock, Reasoning, Text
+from slicetape.log.messages import Attachment, Block, File, Reasoning, Text
 from slicetape.log.payloads import Usage
 
 FORMAT = "opencode"
@@ -158,7 +157,7 @@ class _Reader:
             yield self._file(_File(part.mime, part.url, part.filename))
         elif part.type == "subtask":  # a typed command: the text stands in for the block
             yield Text(f"/{part.command}" if part.command else part.description or "subtask")
-            yield OtherBlock(json.dumps(msgspec.to_builtins(part)))
+            yield other(part)
 
     def assistant(self, message: _Message) -> None:
         recorder, info = self._recorder, message.info

@@ -1,6 +1,5 @@
 """pi sessions: a header line, then one entry a line; messages have their usage and stop reason."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,8 @@ from slicetape.formats.pending import ResultBlock
 from slicetape.formats.recorder import Answer, Recorder, Route, plugin
 from slicetape.formats.session import Feed, ImportedSession, open_lines
 from slicetape.formats.source import Transcript
-from slicetape.formats.values import arguments, epoch_ms
-from slicetape.log.messages import OtherBlock, Reasoning, Text
+from slicetape.formats.values import arguments, epoch_ms, other
+from slicetape.log.messages import Reasoning, Text
 from slicetape.log.payloads import Usage
 
 FORMAT = "pi"
@@ -173,7 +172,7 @@ class _Reader:
             return Text(part.text)
         if part.type == "image":
             return picture_base64(part.data, part.mime_type, self._keep)
-        return OtherBlock(json.dumps(msgspec.to_builtins(part)))
+        return other(part)
 
 
 def _signed(signature: str | None) -> dict[str, Any] | None:

@@ -7,7 +7,18 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from slicetape.log.messages import Text
+from slicetape.log.messages import (
+    File,
+    Image,
+    OtherBlock,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResultBlock,
+)
+
+_KINDS = (File, Image, OtherBlock, Reasoning, Text, ToolCall, ToolResultBlock)
+_OURS = frozenset(kind.__struct_config__.tag for kind in _KINDS)
 
 
 def arguments(value: Any) -> str:
@@ -44,6 +55,15 @@ def _unsigned(value: Any) -> Any:
 def text(value: str | None) -> tuple[Text, ...]:
     """One text block, or nothing for None and the empty string."""
     return (Text(value),) if value else ()
+
+
+def other(block: Any) -> OtherBlock:
+    """A block of a kind that we do not have; one whose type says nothing else is wrapped."""
+    block = msgspec.to_builtins(block)
+    kind = block.get("type") if isinstance(block, dict) else None
+    if not isinstance(kind, str) or kind in _OURS:
+        block = {"type": "foreign", "block": block}
+    return OtherBlock(json.dumps(block))
 
 
 def epoch_ms(value: str | float | None) -> int | None:
