@@ -178,7 +178,7 @@ class PrefixCache:
         end = request.prefix
         if request.answer is not None and self.rules.keeps_output:
             end = request.answer
-        head = end.at(1)
+        head = end.head
         recency = self._heads.get(head)
         if recency is None:
             recency = self._heads[head] = Recency(head.parent, time)
@@ -212,7 +212,7 @@ class PrefixCache:
 
     def _match(self, request: Request) -> _Match:
         prefix = request.prefix
-        head = prefix.at(1)
+        head = prefix.head
         known = live = head.parent
         recency = self._heads.get(head)
         if self.rules.mode == "previous":
@@ -234,7 +234,7 @@ class PrefixCache:
     def _previous_lives(self) -> bool:
         """Whether the request before is stored and has not expired."""
         previous = self._previous
-        recency = self._heads.get(previous.at(1)) if previous is not None else None
+        recency = self._heads.get(previous.head) if previous is not None else None
         if previous is None or recency is None or self._outlived(recency):
             return False
         used = recency.used(previous)

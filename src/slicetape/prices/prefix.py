@@ -17,15 +17,17 @@ Section = Literal["tools", "system", "messages"]
 class Prefix:
     """The first pieces of a request; immutable, compared by identity.
 
-    `tokens` and `blocks` count everything up to here. Pieces are found upwards through `parent`
-    and in logarithmic time through `at`. A prefix keeps every longer one that was made from it.
+    `tokens` and `blocks` count everything up to here; `head` is the prefix of one piece, `parent`
+    the one that is shorter by one, `at` finds any in logarithmic time. A prefix keeps every longer
+    one that was made from it.
     """
 
-    __slots__ = ("_longer", "blocks", "depth", "jump", "key", "parent", "section", "tokens")
+    __slots__ = ("_longer", "blocks", "depth", "head", "jump", "key", "parent", "section", "tokens")
 
     def __init__(self) -> None:
         """Start an empty request: the root that all requests of one session grow from."""
         self.parent: Prefix = self
+        self.head: Prefix = self
         self.jump: Prefix = self
         self.key: Hashable = None
         self.section: Section = "tools"
@@ -59,6 +61,7 @@ class Prefix:
         new.parent, new.key, new.section = self, key, section
         new.tokens, new.blocks = self.tokens + tokens, self.blocks + blocks
         new.depth = self.depth + 1
+        new.head = self.head if self.depth else new
         # Skip pointers: their spans depend on depth alone, so two chains can climb in step.
         over = self.jump
         same_span = self.depth - over.depth == over.depth - over.jump.depth

@@ -31,17 +31,21 @@ class Recency:
         return self._now if self.newest(prefix) else self._left.get(prefix)
 
     def touch(self, prefix: Prefix, time: int) -> None:
-        """Use `prefix` and everything shorter at `time`, or at the newest use if that is later."""
+        """Use `prefix` and everything shorter at `time`, which may lie before the newest use."""
         grown = []
         node = prefix
         while not self.newest(node):
             grown.append(node)
             node = node.parent
+        if time < self._now:
+            for late in grown:
+                self._left[late] = max(time, self._left.get(late, time))
+            return
         for left in self._path[node.depth + 1 :]:
             self._left[left] = self._now
         del self._path[node.depth + 1 :]
         self._path.extend(reversed(grown))
-        self._now = max(self._now, time)
+        self._now = time
 
     def deepest(self, prefix: Prefix) -> Prefix:
         """The longest prefix of `prefix` that was ever used."""

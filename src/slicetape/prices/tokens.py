@@ -11,9 +11,9 @@
 Every text is text: `<|endoftext|>` and the like count as what they are written with, a lone
 surrogate counts as U+FFFD. Time is linear in the text for all of them, also for a megabyte of one
 character. `deepseek` and `anthropic-tokenizer` are handed long texts in pieces of 65,536 code
-points, to bound memory. A cut falls before a letter behind a line end, or before a blank between
-two letters, where tokens end in any case; a text without such places is cut at the limit, which
-may add a token or two.
+points, to bound memory. A cut falls before a letter behind a single line end, or before a blank
+between two letters, where tokens end in any case; a text without such places is cut at the limit,
+which may add a token or two.
 """
 
 import re
@@ -120,7 +120,7 @@ def _cut(text: str, limit: int) -> int:
         if not (letter := text[at]).isascii() or not (letter.isalpha() or letter == " "):
             continue
         if letter != " ":
-            if text[at - 1] == "\n":
+            if text[at - 1] == "\n" and not text[at - 2].isspace():
                 return at
         elif not word and text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha():
             word = at
