@@ -58,14 +58,14 @@ class Prestep:
         """
         if step != 1:
             return Sealed()
-        plan = self.plan(pending)
+        plan = plan_seal(self._session.view, self._state, self.history, pending=pending)
         for warning in plan.warnings:
             self._warn(warning)
         return self._apply(plan, time)
 
     def plan(self, pending: Sequence[Message] = ()) -> SealPlan:
-        """What sealing would do now."""
-        return plan_seal(self._session.view, self._state, self.history, pending=pending)
+        """What sealing would do now; nothing is appended and no warning is used up."""
+        return plan_seal(self._session.view, self._state, self.history, pending=pending, warn=False)
 
     def _apply(self, plan: SealPlan, time: int) -> Sealed:
         entries: list[UserMessage] = []

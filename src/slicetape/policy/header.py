@@ -7,7 +7,7 @@ from slicetape.log.events import FORMAT_VERSION
 MARK = "[slice tape v1"
 """How every entry of ours begins."""
 
-_RANGE = re.compile(r"\[slice (?:tape|checkpoint) v1 · turns (\d{1,15})-(\d{1,15})")
+_RANGE = re.compile(r"\[slice (?:tape|checkpoint) v1 · turns ([0-9]{1,15})-([0-9]{1,15})")
 
 RECIPES = (
     'recall_turn({"turn":"<n>","view":"dialogue"}) returns a turn\'s dialogue; '

@@ -4,6 +4,7 @@ Binding is by execution (turn, step, call id), never by a call id alone, since m
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,31 @@ class Observation:
         return self.target, self.tool, self.window, self.block is None
 
 
+class _History:
+    """The reads of one key: the last of each turn, by the turn's first appearance."""
+
+    __slots__ = ("_ascending", "_last", "_turns")
+
+    def __init__(self) -> None:
+        self._turns: list[int] = []
+        self._last: dict[int, Observation] = {}
+        self._ascending = True
+
+    def add(self, observation: Observation) -> None:
+        turn = observation.turn
+        if turn not in self._last:
+            self._ascending &= not self._turns or self._turns[-1] < turn
+            self._turns.append(turn)
+        self._last[turn] = observation
+
+    def before(self, turn: int) -> Observation | None:
+        """The newest read in a turn smaller than `turn`."""
+        if self._ascending:
+            at = bisect_left(self._turns, turn)
+            return self._last[self._turns[at - 1]] if at else None
+        return next((self._last[n] for n in reversed(self._turns) if n < turn), None)
+
+
 class Evidence:
     """The reads of a session, advanced by log suffix; each payload is hashed once.
 
@@ -54,7 +80,7 @@ class Evidence:
         self.scanned = 0
         self.hashed = 0
         self._of_result: dict[int, list[Observation]] = {}
-        self._by_key: dict[tuple[str, str, str, bool], dict[int, Observation]] = {}
+        self._by_key: dict[tuple[str, str, str, bool], _History] = {}
         self._waiting: dict[tuple[int, int, str], list[Observation]] = {}
 
     def advance(self, view: View) -> None:
@@ -78,16 +104,15 @@ class Evidence:
 
     def before(self, observation: Observation, turn: int) -> Observation | None:
         """The newest read of the same key in a turn smaller than `turn`."""
-        turns = self._by_key[observation.key]
-        return next((turns[n] for n in reversed(turns) if n < turn), None)
+        return self._by_key[observation.key].before(turn)
 
     def _take_result(self, view: View, event: ToolResult) -> None:
         found: list[Observation] = []
         blocks = [b for b in event.data.message.content if isinstance(b, ToolResultBlock)]
-        for number, block in enumerate(blocks, 1):
+        calls = view.calls.answered[event.seq]
+        for number, (block, call) in enumerate(zip(blocks, calls, strict=True), 1):
             key = (event.data.turn, event.data.step, block.tool_call_id)
             found += self._waiting.pop(key, ())
-            call = view.calls.by_key.get(key)
             if call and not block.is_error:
                 found += self._observe(call, call.arguments, block.content, (event, number))
         if found:
@@ -117,7 +142,7 @@ class Evidence:
         observation = Observation(
             where[0], call.name, where[1], call.turn, call.step, event.seq, block, digest, lines
         )
-        self._by_key.setdefault(observation.key, {})[call.turn] = observation
+        self._by_key.setdefault(observation.key, _History()).add(observation)
         return [observation]
 
     def _hash(self, event: Event, block: int | None, texts: list[str]) -> tuple[str, int]:
@@ -165,7 +190,10 @@ def _read_of(tool: str, arguments: str | bytes) -> tuple[str, str] | None:
     if not isinstance(target, str) or not target.strip():
         return None
     rest = {key: value for key, value in values.items() if key not in PATH_KEYS}
-    return target, _window(rest)
+    try:
+        return target, _window(rest)
+    except RecursionError:  # nested so deep that no tool can have understood it
+        return None
 
 
 def _window(rest: dict[str, object]) -> str:

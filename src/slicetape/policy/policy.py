@@ -50,17 +50,19 @@ class Leave:
 class SealPlan:
     """What sealing wants to append, in order, and what it leaves raw.
 
-    `view_chars` and `history_chars` are diagnostics in code points, computed when read.
+    `left` names what this plan looked at anew, not what earlier plans left. `view_chars` and
+    `history_chars` are diagnostics in code points, computed when first read; read them before
+    the plan is applied.
     """
 
     seals: tuple[Seal, ...]
     left: tuple[Leave, ...]
     warnings: tuple[str, ...]
-    measure: Callable[[Sequence[Seal]], tuple[int, int]]
+    measure: Callable[[], tuple[int, int]]
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
-        return self.measure(self.seals)
+        return self.measure()
 
     @property
     def view_chars(self) -> int:

@@ -1,6 +1,7 @@
 """Runs of nodes that may be sealed, cut where calls and results do not pair."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from slicetape.log.events import AssistantMessage, ToolResult
 from slicetape.log.messages import ToolCall, ToolResultBlock
@@ -10,30 +11,41 @@ from slicetape.surface.protect import is_protected
 from slicetape.surface.view import View
 
 
-def runs(
-    view: View, state: SealState, live: int | None, seal_before: int
-) -> Iterator[tuple[int, ...]]:
-    """Maximal runs of eligible nodes, and the mark of how far everything is decided."""
-    nodes = view.surface.nodes
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What one walk over the undecided end of a surface found.
+
+    `runs` are maximal runs of eligible nodes, each with the position ahead of it up to which
+    everything is decided for good; `settled` is that position for the whole surface, should no
+    run stay open.
+    """
+
+    runs: tuple[tuple[int, tuple[int, ...]], ...]
+    settled: int
+
+
+def walk(view: View, state: SealState, live: int | None, seal_before: int) -> Walk:
+    """Find the runs that may be sealed: nodes free to move, of turns below `seal_before`."""
+    nodes, turns = view.surface.nodes, view.turns
+    found: list[tuple[int, tuple[int, ...]]] = []
     run: list[int] = []
     settled, undecided = state.start(view, live), False
     for position in range(settled, len(nodes)):
         seq = nodes[position]
         state.walked += 1
-        stays = is_protected(view, seq, live) or seq in state.left
-        young = not stays and view.turns.owner(view.events[seq]) >= seal_before
-        undecided = undecided or young or seq > view.turns.completed_through
-        if stays and not undecided:
-            settled = position + 1
-        if stays or young:
-            if run:
-                yield tuple(run)
-            run = []
-        else:
+        stays = seq in state.left or is_protected(view, seq, live)
+        if not stays and turns.owner(view.events[seq]) < seal_before:
             run.append(seq)
+            continue
+        if run:
+            found.append((settled, tuple(run)))
+            run = []
+        undecided = undecided or not stays or seq > turns.completed_through
+        if not undecided:
+            settled = position + 1
     if run:
-        yield tuple(run)
-    state.settle(view, settled)
+        found.append((settled, tuple(run)))
+    return Walk(tuple(found), settled)
 
 
 def segments(view: View, run: Sequence[int]) -> Iterator[tuple[tuple[int, ...], Leave | None]]:

@@ -5,13 +5,13 @@ Work is proportional to the nodes that came after the last decision: everything 
 entry is frozen, and what was left raw is not looked at again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from slicetape.log.messages import Message
 from slicetape.policy.entry import Run, parts_of
 from slicetape.policy.measure import measure_plan, nodes_chars
 from slicetape.policy.policy import Leave, Seal, SealPlan
-from slicetape.policy.runs import runs, segments
+from slicetape.policy.runs import segments, walk
 from slicetape.policy.settings import HistorySettings
 from slicetape.policy.shrink import check_cap, fit
 from slicetape.policy.state import SealState
@@ -36,42 +36,29 @@ def plan_seal(
         check_cap(settings.entry_max_chars)
     state.advance(view)
     live = live_snapshot(view, pending)
-    seals: list[Seal] = []
-    left: list[Leave] = []
-    seal_before = view.turns.last_turn - settings.keep_recent_turns + 1
-    for run in runs(view, state, live, seal_before):
+    decisions: list[Seal | Leave] = []
+    found = walk(view, state, live, view.turns.last_turn - settings.keep_recent_turns + 1)
+    settled = found.settled
+    for mark, run in found.runs:
         for segment, unpaired in segments(view, run):
             if segment:
-                _decide(view, state, settings, segment, seals, left)
+                decisions.append(_decide(view, state, settings, segment))
             if unpaired:
-                left.append(unpaired)
-    warnings = tuple(_new_warnings(state, left)) if warn else ()
-    return SealPlan(
-        tuple(seals), tuple(left), warnings, lambda made: measure_plan(view, live, pending, made)
-    )
+                decisions.append(unpaired)
+            if segment or (unpaired and not (warn or state.has_warned(unpaired))):
+                settled = min(settled, mark)
+    state.settle(view, settled)
+    seals = tuple(made for made in decisions if isinstance(made, Seal))
+    left = tuple(made for made in decisions if isinstance(made, Leave))
+    warnings = tuple(state.new_warnings(left)) if warn else ()
+    return SealPlan(seals, left, warnings, lambda: measure_plan(view, live, pending, seals))
 
 
 def _decide(
-    view: View,
-    state: SealState,
-    settings: HistorySettings,
-    segment: tuple[int, ...],
-    seals: list[Seal],
-    left: list[Leave],
-) -> None:
+    view: View, state: SealState, settings: HistorySettings, segment: tuple[int, ...]
+) -> Seal | Leave:
     run = Run(view, state.evidence, parts_of(view, segment))
     text = fit(run, settings.entry_max_chars)
     if settings.seal_only_if_shorter and len(text) >= nodes_chars(view, segment):
-        left.append(Leave(segment, "not shorter"))
-    else:
-        seals.append(Seal(segment, text))
-
-
-def _new_warnings(state: SealState, left: Sequence[Leave]) -> Iterator[str]:
-    for leave in left:
-        if leave.warning is None:
-            continue
-        cut = leave.nodes[0], leave.ids
-        if cut not in state.warned:
-            state.warned.add(cut)
-            yield leave.warning
+        return Leave(segment, "not shorter")
+    return Seal(segment, text)

@@ -7,6 +7,7 @@ from slicetape.policy import header
 from slicetape.policy.entry import COMPLETE, Part, Reply, Run, Shape, render, snapshot_locator, wrap
 
 LEAST_CAP = 256
+LARGEST_CAP = 2**53 - 1
 
 
 def fit(run: Run, cap: int | None) -> str:
@@ -25,8 +26,8 @@ def fit(run: Run, cap: int | None) -> str:
 
 
 def check_cap(cap: object) -> None:
-    """Raise ValueError for anything but an integer of at least 256."""
-    if type(cap) is not int or cap < LEAST_CAP:
+    """Raise ValueError for anything but an integer of at least 256 that JSON carries exactly."""
+    if type(cap) is not int or not LEAST_CAP <= cap <= LARGEST_CAP:
         raise ValueError("history.entryMaxChars must be a safe integer >= 256")
 
 

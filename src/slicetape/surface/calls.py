@@ -32,11 +32,25 @@ class Call:
 class Calls:
     """Calls, results and nested dispatches of a log, advanced event by event."""
 
-    __slots__ = ("_bound", "_called", "_holder", "by_key", "names", "ordinal", "results", "roots")
+    __slots__ = (
+        "_bound",
+        "_by_key",
+        "_holder",
+        "_started",
+        "_started_in",
+        "answered",
+        "names",
+        "ordinal",
+        "results",
+        "roots",
+    )
 
     def __init__(self) -> None:
-        self.by_key: dict[tuple[int, int, str], Call] = {}
-        """Calls by (turn, step, id); the later registration wins."""
+        self.answered: dict[int, tuple[Call | None, ...]] = {}
+        """The call of its own step that each result block of an original tool/result answers.
+
+        As known when the result came: a step may use an id again, and the later call wins.
+        """
         self.results: dict[tuple[int, int], list[int]] = {}
         """Original tool/result events of a (turn, step), in log order."""
         self.ordinal: dict[int, int] = {}
@@ -45,8 +59,10 @@ class Calls:
         """Tool name of each result block of an original tool/result, as known when it came."""
         self.roots: dict[int, Call] = {}
         """The outer call of a nested dispatch event, by the event's seq."""
+        self._by_key: dict[tuple[int, int, str], Call] = {}
         self._holder: dict[str, Call] = {}
-        self._called: dict[str, str] = {}
+        self._started_in: dict[tuple[int, int, str], str] = {}
+        self._started: dict[str, str] = {}
         self._bound: dict[str, Call] = {}
 
     def advance(self, event: Event) -> None:
@@ -60,16 +76,20 @@ class Calls:
         elif isinstance(event, ToolCalled):
             data = event.data
             self._register(data.turn, data.step, ToolCall(data.call_id, data.name, data.arguments))
-            self._called[data.call_id] = data.name
+            self._started_in[data.turn, data.step, data.call_id] = data.name
+            self._started[data.call_id] = data.name
         elif isinstance(event, DispatchStart):
             self._start(event)
         elif isinstance(event, Dispatch):
             self._settle(event)
 
     def tool_name(self, turn: int, step: int, call_id: str) -> str:
-        """The tool of a call: by (turn, step, id), else the newest tool/call of that id."""
-        call = self.by_key.get((turn, step, call_id))
-        return call.name if call else self._called.get(call_id, "tool")
+        """The tool that ran as this call: by (turn, step, id), else the newest run of that id.
+
+        A call that no tool/call event started has run no tool, so its name is `tool`.
+        """
+        name = self._started_in.get((turn, step, call_id))
+        return name or self._started.get(call_id) or "tool"
 
     def newest(self, call_id: str) -> Call | None:
         """The newest call that holds this id."""
@@ -77,21 +97,22 @@ class Calls:
 
     def _register(self, turn: int, step: int, block: ToolCall) -> None:
         call = Call(turn, step, block.id, block.name, block.arguments)
-        self.by_key[call.key] = call
+        self._by_key[call.key] = call
         self._holder[block.id] = call
 
     def _take_result(self, event: ToolResult) -> None:
         if not event.is_original:
             return
-        siblings = self.results.setdefault((event.data.turn, event.data.step), [])
+        turn, step, message = event.data.turn, event.data.step, event.data.message
+        siblings = self.results.setdefault((turn, step), [])
         siblings.append(event.seq)
         self.ordinal[event.seq] = len(siblings)
-        fallback = event.data.message.source.call_id or ""
-        self.names[event.seq] = tuple(
-            self._name_now(block.tool_call_id or fallback)
-            for block in event.data.message.content
-            if isinstance(block, ToolResultBlock)
-        )
+        ids = [
+            block.tool_call_id for block in message.content if isinstance(block, ToolResultBlock)
+        ]
+        self.answered[event.seq] = tuple(self._by_key.get((turn, step, id)) for id in ids)
+        fallback = message.source.call_id or ""
+        self.names[event.seq] = tuple(self._name_now(id or fallback) for id in ids)
 
     def _name_now(self, call_id: str) -> str:
         call = self._holder.get(call_id)

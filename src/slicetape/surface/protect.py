@@ -2,13 +2,7 @@
 
 from collections.abc import Sequence
 
-from slicetape.log.events import (
-    AssistantMessage,
-    ToolResult,
-    is_entry,
-    is_snapshot,
-    is_snapshot_source,
-)
+from slicetape.log.events import AssistantMessage, ToolResult, is_snapshot, is_snapshot_source
 from slicetape.log.messages import Message
 from slicetape.surface.view import View
 
@@ -20,21 +14,25 @@ def live_snapshot(view: View, pending: Sequence[Message] = ()) -> int | None:
     return view.snapshots[-1] if view.snapshots else None
 
 
-def is_superseded(view: View, seq: int, live: int | None) -> bool:
-    """Whether a node is a snapshot that a later one replaced, in a turn that recall serves."""
+def may_move(view: View, seq: int) -> bool:
+    """Whether a node is of a kind that is sealed sooner or later, in a turn that recall serves.
+
+    These are assistant messages, tool results and runtime snapshots; system, human and foreign
+    messages and entries never are.
+    """
     event = view.events[seq]
-    return is_snapshot(event) and seq != live and view.turns.owner(event) >= 1
+    kind = isinstance(event, AssistantMessage | ToolResult) or is_snapshot(event)
+    return kind and view.turns.owner(event) >= 1
 
 
 def is_protected(view: View, seq: int, live: int | None) -> bool:
-    """Whether a node behind the last entry must stay where it is.
+    """Whether a node behind the last entry must stay where it is for now.
 
-    Only assistant messages and tool results of completed turns, and superseded snapshots, may be
-    sealed; everything else stays: system, human and foreign messages, entries, the live snapshot.
+    Free are messages and results logged before the last turn/end, and superseded snapshots
+    wherever they were logged; `live` is the snapshot in force.
     """
-    event = view.events[seq]
-    if is_superseded(view, seq, live):
-        return False
-    if is_entry(event) or seq > view.turns.completed_through:
+    if not may_move(view, seq):
         return True
-    return not (isinstance(event, AssistantMessage | ToolResult) and view.turns.owner(event) >= 1)
+    if is_snapshot(view.events[seq]):
+        return seq == live
+    return seq > view.turns.completed_through

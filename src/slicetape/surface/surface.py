@@ -54,6 +54,10 @@ class Surface:
         """The place of a node, from 0; KeyError when `seq` is not on the surface."""
         return bisect_left(self._labels, self._label[seq])
 
+    def label_at(self, position: int) -> int:
+        """The label at a position; behind the last node, that of the node to come."""
+        return self._labels[position] if position < len(self._labels) else self._next
+
     def first_at(self, label: int) -> int:
         """The first position whose label is at least `label`."""
         return bisect_left(self._labels, label)
