@@ -100,7 +100,7 @@ def _record(document: _Document, recorder: Recorder, keep: Attachments) -> Itera
                 calls += 1
                 answered = after is not None and after.role == "user"
                 _assistant(message, f"{TOOL}-{calls}", recorder, answered=answered)
-            case "user" if not spoken:
+            case "user" if not (spoken or calls):
                 spoken = 1
                 recorder.turn(content)
             case "user" | "tool":
