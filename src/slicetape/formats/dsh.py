@@ -25,7 +25,7 @@ _decode = decoder(dict[str, Any])
 
 def open_sessions(transcript: Transcript) -> Iterator[ImportedSession]:
     """The session of the log, read as its events are taken."""
-    lines = (line.rstrip(b"\r\n") for line in transcript.lines())
+    lines = (line.rstrip(b"\r\n") for line in transcript.lines() if not line.isspace())
     notes: list[str] = []
     try:
         first = next(lines, b"")
@@ -64,8 +64,6 @@ def _numbered(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
     yield json.dumps({**head, "id": name}).encode()
     seq = 0
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
         event = _decode(line)
         packed = _PACKED.get(event.get("type", ""))
         if packed is None:

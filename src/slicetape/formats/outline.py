@@ -28,6 +28,9 @@ def outline(head: bytes) -> frozenset[str]:
                     break
         elif first in b"{[":
             inside = key or (levels[-1] if levels else "")
+            if len(levels) > _DEPTH:  # names grow with depth: no deeper ones are made
+                levels.append("")
+                continue
             levels.append(f"{inside}[]" if first == b"[" else inside)
             key = ""
         else:

@@ -64,11 +64,13 @@ def open_lines(
     `look` finds time (epoch ms) and working directory in a line: the first ones of the head of
     the file go into the header. `begin` makes the reader of the lines.
     """
-    lines = transcript.lines()
-    start: list[bytes] = []
+    lines = _held(transcript.lines())
+    start: list[bytes | Damaged] = []
     created_at, cwd = None, None
     for line in islice(lines, _HEAD_LINES):
         start.append(line)
+        if isinstance(line, Damaged):
+            break
         with suppress(Damaged, Unexpected):
             time, folder = look(line)
             created_at = time if created_at is None else created_at
@@ -77,9 +79,24 @@ def open_lines(
             break
     recorder = Recorder(transcript.name, created_at=created_at or 0)
     notes: list[str] = []
-    events = events_of_lines(chain(start, lines), recorder, begin(recorder), notes)
+    events = events_of_lines(_raised(chain(start, lines)), recorder, begin(recorder), notes)
     head = header(transcript.name, created_at=created_at or 0, cwd=cwd)
     return ImportedSession(transcript.name, format, head, events, notes)
+
+
+def _held(lines: Iterator[bytes]) -> Iterator[bytes | Damaged]:
+    """The lines; damage of the file is the last of them."""
+    try:
+        yield from lines
+    except Damaged as error:
+        yield error
+
+
+def _raised(lines: Iterable[bytes | Damaged]) -> Iterator[bytes]:
+    for line in lines:
+        if isinstance(line, Damaged):
+            raise line
+        yield line
 
 
 def events_of_lines(

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import zstandard
 
@@ -83,7 +83,7 @@ class Transcript:
 class _Owning(io.RawIOBase):
     """An unpacking reader that closes the file below it."""
 
-    def __init__(self, reader: BinaryIO | gzip.GzipFile, file: BinaryIO) -> None:
+    def __init__(self, reader: Any, file: BinaryIO) -> None:
         self._reader = reader
         self._file = file
 
@@ -91,7 +91,9 @@ class _Owning(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        chunk = self._reader.read(len(buffer))
+        chunk: bytes = self._reader.read1(
+            len(buffer)
+        )  # what precedes damage is delivered before it
         buffer[: len(chunk)] = chunk
         return len(chunk)
 
