@@ -253,6 +253,16 @@ def test_the_limit_is_one_to_twenty(limit: Any, found: int) -> None:
     assert len(hits(story, "apple", **options)) == found
 
 
+def test_with_very_many_terms_repetition_may_outweigh_one_more_term() -> None:
+    story = Story()
+    words = [f"word{number:03}" for number in range(250)]
+    story.turn(1, " ".join(words[:2] * 5), "x")
+    story.turn(2, " ".join(words[:3]) + " pad" * 2000, "x")
+    found = search(Index.of(story.view), " ".join(words))
+    assert [hit.document.turn for hit in found] == [1, 2]
+    assert found[0].score > found[1].score > 12
+
+
 def test_equal_scores_put_the_newest_turn_first_and_then_log_order() -> None:
     story = Story()
     story.turn(1, "apple", "apple")

@@ -271,6 +271,17 @@ def test_a_source_without_a_plugin_is_named_by_its_kind() -> None:
     assert story.ask("recall_turn", turn="1").endswith("[compaction]\na\n[generated]\nb")
 
 
+def test_records_are_shown_as_they_were_logged() -> None:
+    story = Story()
+    story.turn(1, "half \ud83d of it", "b")
+    assert '"text":"half \\ud83d of it"' in story.ask("recall_turn", turn="1", view="full")
+    line = (
+        b'{"type":"user/message", "seq":1, "time":1, "data":{ "more" : 1e2 }, "surfaceOp":"append"}'
+    )
+    page = story.ask_of(story.recall(line=lambda seq: line), "recall_turn", turn="1", view="full")
+    assert '{"type":"user/message","data":{ "more" : 1e2 }}' in page
+
+
 def test_several_newlines_at_the_end_become_one() -> None:
     story = Story()
     story.turn(1, "ask", "answer\n\n\n")

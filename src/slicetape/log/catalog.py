@@ -13,14 +13,14 @@ run, and a text that has some pairs of a long word has some of the query.
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from slicetape.log.catalogfile import inode_of, opened, raise_refusal, remade, transaction
-from slicetape.log.catalogrows import CatalogHit, DocumentRow, SessionRow
+from slicetape.log.catalogrows import CatalogHit, DocumentRow, Kind, SessionRow
 
 CJK_RUN = re.compile(
     "[\u1100-\u11ff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f"
@@ -33,6 +33,9 @@ CJK_RUN = re.compile(
 WORD = re.compile(r"\w+")
 MOST_WORDS = 32
 """Words of a query that are looked for."""
+
+MOST = 2**63 - 1
+"""The largest integer of SQLite."""
 
 T = TypeVar("T")
 
@@ -67,7 +70,7 @@ class Catalog:
         known = self._run(
             lambda db: set(db.execute("select path, size, mtime from sessions").fetchall())
         )
-        return [path for path, size, mtime in files if (path, size, mtime) not in known]
+        return [file[0] for file in files if tuple(map(_plain, file)) not in known]
 
     def put(self, row: SessionRow, documents: Iterable[DocumentRow], *, after: int = 0) -> bool:
         """Record a session: its row, and the texts of its events from the seq `after` on.
@@ -75,43 +78,49 @@ class Catalog:
         Older texts stay. False, with nothing changed, when events before `after` were never
         handed in: then hand in all of them.
         """
-        texts = list(documents)
+        texts, id = list(documents), _plain(row.id)
 
         def write(db: sqlite3.Connection) -> bool:
             with transaction(db):
-                had = db.execute("select events from sessions where id = ?", (row.id,)).fetchone()
+                had = db.execute("select events from sessions where id = ?", (id,)).fetchone()
                 if after > (had[0] if had else 0):
                     return False
-                _remove(db, row.id, after)
+                _remove(db, id, after)
                 values = [_plain(value) for value in msgspec.structs.astuple(row)]
                 marks = ",".join("?" * len(values))
                 db.execute(f"insert or replace into sessions values({marks})", values)
                 for text in texts:
-                    _insert(db, row.id, text)
+                    _insert(db, id, text)
                 return True
 
         return self._run(write)
 
     def forget(self, session: str) -> None:
         """Leave a session out from now on."""
+        id = _plain(session)
 
         def write(db: sqlite3.Connection) -> None:
             with transaction(db):
-                _remove(db, session, 0)
-                db.execute("delete from sessions where id = ?", (_plain(session),))
+                _remove(db, id, 0)
+                db.execute("delete from sessions where id = ?", (id,))
 
         self._run(write)
 
-    def search(self, query: str, limit: int = 10) -> list[CatalogHit]:
-        """The best texts of all sessions for the words of `query`; see the ranking above."""
+    def search(
+        self, query: str, limit: int = 10, *, kinds: Collection[Kind] = ()
+    ) -> list[CatalogHit]:
+        """The best texts of all sessions for the words of `query`; see the ranking above.
+
+        Only texts of `kinds`, when any are named.
+        """
         words, parts = _phrases(query), _phrases(query, in_pairs=True)
         if not words or limit < 1:
             return []
 
         def read(db: sqlite3.Connection) -> list[CatalogHit]:
-            hits = _matches(db, " ".join(words), limit, complete=True)
+            hits = _matches(db, " ".join(words), limit, kinds, complete=True)
             if len(hits) < limit and len(parts) > 1:
-                some = _matches(db, " OR ".join(parts), limit + len(hits), complete=False)
+                some = _matches(db, " OR ".join(parts), limit + len(hits), kinds, complete=False)
                 seen = {(hit.session.id, hit.document) for hit in hits}
                 hits += [hit for hit in some if (hit.session.id, hit.document) not in seen]
             return hits[:limit]
@@ -136,7 +145,7 @@ def _session(row: tuple[object, ...]) -> SessionRow:
 
 def _insert(db: sqlite3.Connection, session: str, row: DocumentRow) -> None:
     text = _plain(row.text)
-    place = (_plain(session), row.seq, row.turn, row.step, row.kind, row.block, text)
+    place = (session, row.seq, row.turn, row.step, row.kind, row.block, text)
     cursor = db.execute(
         "insert into documents(session, seq, turn, step, kind, block, text) "
         "values(?, ?, ?, ?, ?, ?, ?)",
@@ -147,7 +156,7 @@ def _insert(db: sqlite3.Connection, session: str, row: DocumentRow) -> None:
 
 def _remove(db: sqlite3.Connection, session: str, after: int) -> None:
     found = db.execute(
-        "select id, text from documents where session = ? and seq >= ?", (_plain(session), after)
+        "select id, text from documents where session = ? and seq >= ?", (session, after)
     ).fetchall()
     for id, text in found:
         db.execute(
@@ -157,16 +166,23 @@ def _remove(db: sqlite3.Connection, session: str, after: int) -> None:
 
 
 def _matches(
-    db: sqlite3.Connection, expression: str, limit: int, *, complete: bool
+    db: sqlite3.Connection,
+    expression: str,
+    limit: int,
+    kinds: Collection[Kind],
+    *,
+    complete: bool,
 ) -> list[CatalogHit]:
     columns = ", ".join(f"s.{name}" for name in SessionRow.__struct_fields__)
     place = ", ".join(f"d.{name}" for name in DocumentRow.__struct_fields__)
+    marks = ",".join("?" * len(kinds))
+    chosen = f"and rowid in (select id from documents where kind in ({marks})) " if kinds else ""  # noqa: S608
     rows = db.execute(
-        "with best as (select rowid, rank from terms where terms match ? "  # noqa: S608
+        f"with best as (select rowid, rank from terms where terms match ? {chosen}"  # noqa: S608
         f"order by rank, rowid desc limit ?) select {columns}, {place} from best "
         "join documents d on d.id = best.rowid join sessions s on s.id = d.session "
         "order by best.rank, best.rowid desc",
-        (expression, limit),
+        (expression, *kinds, limit),
     ).fetchall()
     split = len(SessionRow.__struct_fields__)
     names = DocumentRow.__struct_fields__
@@ -215,7 +231,9 @@ def _words(text: str, *, at_end: bool = True) -> str:
 
 
 def _plain(value: T) -> T:
-    """The value with each lone surrogate as U+FFFD, which SQLite can hold."""
+    """The value as SQLite can hold it: lone surrogates as U+FFFD, integers within 64 bits."""
+    if isinstance(value, int):
+        return max(min(value, MOST), -MOST)  # type: ignore[return-value]
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # type: ignore[return-value]
     return value

@@ -45,6 +45,8 @@ def opened(path: Path) -> sqlite3.Connection:
         db.close()
     except sqlite3.Error as error:
         raise_refusal(path, error)
+    except OSError as error:
+        raise StorageFailed(f"{path}: the index cannot be made: {error.strerror}") from None
     return remade(path, instead_of=inode_of(path))
 
 

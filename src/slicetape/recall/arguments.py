@@ -9,16 +9,21 @@ COUNTED = re.compile(r"(?:[A-Za-z]+(?:-[A-Za-z]+)*(?:\s+|[-:#])?)?([0-9]{1,15})"
 NUMERAL = re.compile(r"-?[0-9]{1,15}")
 SPAN = re.compile(r"([0-9]{1,15})\s*-\s*([0-9]{1,15})")
 
+LARGEST = 10**15
+
 Arguments = Mapping[str, object]
 
 
 def whole(value: object) -> int | None:
-    """The integer that a JSON number stands for; None for anything else, also true and false."""
+    """The integer that a JSON number stands for; None for anything else, also true and false.
+
+    No event has a number of sixteen digits, so larger ones stand for nothing either.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, float) and not (math.isfinite(value) and value.is_integer()):
         return None
-    return int(value)
+    return int(value) if abs(value) < LARGEST else None
 
 
 def integer(value: object) -> int | None:

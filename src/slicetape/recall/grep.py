@@ -68,7 +68,7 @@ def _extent(tree: Tree) -> tuple[int, int]:
     ways, length = 1, 0
     for operation, operands in tree:
         inner = [_extent(part) for part in _parts(operation, operands)]
-        if operation in REPEATS or operation is _constants.POSSESSIVE_REPEAT:
+        if operation in REPEATS:
             least, most, _ = operands
             if least != most:
                 return ENDLESS, ENDLESS
@@ -95,7 +95,7 @@ def _degree(tree: Tree, *, repeated: bool = False) -> int | None:
     """How many variable repeats multiply each other; None when one stands in another."""
     total = inside = 0
     for operation, operands in tree:
-        repeats = operation in REPEATS or operation is _constants.POSSESSIVE_REPEAT
+        repeats = operation in REPEATS
         if repeated and (repeats or operation is _constants.BRANCH):
             return None
         total += repeats
@@ -114,11 +114,7 @@ def _parts(operation: Any, operands: Any) -> list[Tree]:
     """The trees directly within one item."""
     if operation is _constants.BRANCH:
         return list(operands[1])
-    if operation is _constants.GROUPREF_EXISTS:
-        return [part for part in operands[1:] if part]
-    if operation is _constants.ATOMIC_GROUP:
-        return [operands]
-    if operation in REPEATS or operation is _constants.POSSESSIVE_REPEAT:
+    if operation in REPEATS:
         return [operands[2]]
     if operation is _constants.SUBPATTERN:
         return [operands[3]]

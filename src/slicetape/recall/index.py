@@ -5,6 +5,7 @@ again. A search therefore costs one scan of the kinds that are asked for, and an
 only its own text.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import get_args
@@ -23,6 +24,13 @@ from slicetape.log.messages import ToolCall, text_of
 from slicetape.recall.records import result_blocks, result_text
 from slicetape.surface.view import View
 
+CJK_RUN = re.compile(
+    "[\u1100-\u11ff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c"
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
+    "\uf900-\ufaff\uff66-\uffdc\U00016ff0-\U0001b2ff\U00020000-\U000323af]{2,}"
+)
+"""Two or more letters in a row of Han, Hiragana, Katakana, Bopomofo or Hangul."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -51,10 +59,22 @@ class Document:
 
 @dataclass(slots=True)
 class Shelf:
-    """The documents of one kind in log order, and their lower-cased texts beside them."""
+    """The documents of one kind in log order, and their lower-cased texts beside them.
+
+    `runs` has only the CJK runs of each text, so that words of CJK, which a query breaks into
+    many terms, are not looked for in text of other scripts.
+    """
 
     documents: list[Document] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)
+
+    def add(self, document: Document, text: str) -> None:
+        """Put a document at the end."""
+        lowered = text.lower()
+        self.documents.append(document)
+        self.texts.append(lowered)
+        self.runs.append("" if lowered.isascii() else " ".join(CJK_RUN.findall(lowered)))
 
 
 class Index:
@@ -88,9 +108,7 @@ class Index:
             event = self.view.events[seq]
             self._count(event)
             for document, text in documents_of(self.view, event):
-                shelf = self.shelves[document.kind]
-                shelf.documents.append(document)
-                shelf.texts.append(text.lower())
+                self.shelves[document.kind].add(document, text)
         self.taken += fresh
         return fresh
 
@@ -104,10 +122,13 @@ class Index:
 
     def text(self, document: Document) -> str:
         """The original text of a document."""
-        for found, text in documents_of(self.view, self.view.events[document.seq]):
-            if found.place == document.place and found.kind == document.kind:
-                return text
-        raise KeyError(document)
+        event = self.view.events[document.seq]
+        return next(text for found, text in documents_of(self.view, event) if found == document)
+
+
+def is_run(term: str) -> bool:
+    """Whether a term is one CJK run, and so stands in the runs of a text or nowhere in it."""
+    return not term.isascii() and CJK_RUN.fullmatch(term) is not None
 
 
 def documents_of(view: View, event: Event) -> Iterator[tuple[Document, str]]:

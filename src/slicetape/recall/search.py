@@ -1,15 +1,16 @@
 """recall_search: where a session said something, ranked; and how to read it there."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log2
+from itertools import accumulate
 from typing import Literal
 
 from slicetape.log.catalogrows import Kind
 from slicetape.log.events import FORMAT_VERSION
-from slicetape.recall.index import KINDS, Document, Index
+from slicetape.recall.index import CJK_RUN, KINDS, Document, Index
 from slicetape.recall.locators import Locators
+from slicetape.recall.ranking import Found, Slots, matched_groups, ranked
 
 Scope = Literal["dialogue", "auto"]
 DEFAULT_LIMIT = 5
@@ -23,14 +24,6 @@ RESULT_SNIPPET = 600
 RESULT_KINDS = frozenset({"tool_error", "tool_output"})
 
 SEPARATORS = re.compile(r"[^\w.\-]+")
-CJK_RUN = re.compile(
-    "[\u1100-\u11ff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c"
-    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e"
-    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
-    "\uf900-\ufaff\uff66-\uffdc\U00016ff0-\U0001b2ff\U00020000-\U000323af]{2,}"
-)
-"""Two or more letters in a row of Han, Hiragana, Katakana, Bopomofo or Hangul."""
-
 HOW_TO_READ = (
     "historical record — each hit ends with the exact call that returns its original: "
     'recall_turn({"turn": "slice-turn-N"}) (view "dialogue" is the default: the cheap text-only '
@@ -92,17 +85,13 @@ def search(
     wanted = terms(query)
     if not wanted:
         return []
-    ranked: list[tuple[float, int, int, int, Document, str]] = []
-    for kind in dict.fromkeys(searched_kinds(scope, kinds)):
-        ranked += _scored(index, kind, wanted)
-    ranked.sort(key=lambda found: found[:4])
     limit = min(max(limit, 1), MOST_HITS)
-    slots = not kinds and scope == "auto"
-    chosen = _slotted(ranked, limit) if slots else ranked[: int(limit)]
-    return [
-        Hit(document, -score, snippet(index.text(document), lowered, wanted, document.kind))
-        for score, _, _, _, document, lowered in chosen
-    ]
+    groups = matched_groups(index, searched_kinds(scope, kinds), wanted)
+    slots = Slots(limit, outputs=None if kinds or scope != "auto" else OUTPUT_SLOTS)
+    for found in ranked(groups, wanted):
+        if slots.take(found):
+            break
+    return [Hit(found.document, found.score, _shown(index, found, wanted)) for found in slots.taken]
 
 
 def render_hits(
@@ -125,6 +114,11 @@ def locator(document: Document, locators: Locators) -> str:
     return locators.turn(document.turn, "full" if document.kind == "tool_input" else "dialogue")
 
 
+def snippet_size(kind: Kind) -> int:
+    """How many code points of a text of this kind a hit shows."""
+    return RESULT_SNIPPET if kind in RESULT_KINDS else SNIPPET
+
+
 def hit_line(document: Document, shown: str, locators: Locators) -> str:
     """Where a hit stands, the text around it, and the call that returns its original."""
     place = f"slice-turn-{document.turn}"
@@ -137,47 +131,13 @@ def hit_line(document: Document, shown: str, locators: Locators) -> str:
     return f"{place} [{document.kind}] {shown} → {locator(document, locators)}"
 
 
-def _scored(
-    index: Index, kind: Kind, wanted: Sequence[str]
-) -> Iterator[tuple[float, int, int, int, Document, str]]:
-    """Score, turn, seq and place as sort keys, best first; then the document."""
-    shelf = index.shelves[kind]
-    counts: dict[str, list[int]] = {
-        term: [text.count(term) for text in shelf.texts] for term in dict.fromkeys(wanted)
-    }
-    columns = [counts[term] for term in wanted]
-    still_open = index.view.turns.open
-    for at, row in enumerate(zip(*columns, strict=True)):
-        if not any(row):
-            continue
-        document = shelf.documents[at]
-        if document.turn == still_open:
-            continue
-        matched = len(row) - row.count(0)
-        often = min(sum(row), 10) / log2(4 + document.length / 200)
-        score = 1000 * matched / len(row) + often
-        yield -score, -document.turn, document.seq, document.place, document, shelf.texts[at]
+def _shown(index: Index, found: Found, wanted: Sequence[str]) -> str:
+    text = index.text(found.document)
+    return snippet(text, found.lowered, wanted, most=snippet_size(found.document.kind))
 
 
-def _slotted(
-    ranked: Sequence[tuple[float, int, int, int, Document, str]], limit: float
-) -> Iterator[tuple[float, int, int, int, Document, str]]:
-    outputs = others = 0
-    for found in ranked:
-        if found[4].kind == "tool_output":
-            outputs += 1
-            if outputs <= OUTPUT_SLOTS:
-                yield found
-        elif others < limit:
-            others += 1
-            yield found
-        if outputs >= OUTPUT_SLOTS and others >= limit:
-            return
-
-
-def snippet(text: str, lowered: str, wanted: Sequence[str], kind: Kind) -> str:
+def snippet(text: str, lowered: str, wanted: Sequence[str], *, most: int) -> str:
     """The text around the first place of any term, on one line, with `…` where it goes on."""
-    most = RESULT_SNIPPET if kind in RESULT_KINDS else SNIPPET
     found = [at for at in (lowered.find(term) for term in wanted) if at >= 0]
     start = max(_original_place(text, lowered, min(found, default=0)) - most // 2, 0)
     body = " ".join(text[start : start + most].split())
@@ -189,9 +149,5 @@ def _original_place(text: str, lowered: str, place: int) -> int:
     """The place in `text` of a place in its lower-cased form, which may be longer."""
     if len(text) == len(lowered):
         return place
-    passed = 0
-    for at, character in enumerate(text):
-        passed += len(character.lower())
-        if passed > place:
-            return at
-    return len(text)
+    ends = accumulate(len(letter.lower()) for letter in text)
+    return next((at for at, end in enumerate(ends) if end > place), 0)

@@ -6,7 +6,7 @@ from slicetape.log.catalogrows import CatalogHit, DocumentRow, SessionRow
 from slicetape.log.events import Header
 from slicetape.recall.index import Document, Index, documents_of
 from slicetape.recall.locators import Locators
-from slicetape.recall.search import hit_line, snippet, terms
+from slicetape.recall.search import hit_line, snippet, snippet_size, terms
 
 
 def session_row(
@@ -55,6 +55,7 @@ def render_found(hits: Sequence[CatalogHit], query: str) -> str:
             siblings=2 if row.block else 1,
             length=len(row.text),
         )
-        shown = snippet(row.text, row.text.lower(), terms(query), row.kind)
+        size = snippet_size(row.kind)
+        shown = snippet(row.text, row.text.lower(), terms(query), most=size)
         lines.append(f"{hit.session.id} {hit_line(document, shown, Locators(hit.session.id))}")
     return "\n".join(lines)

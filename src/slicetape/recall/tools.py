@@ -11,7 +11,7 @@ from msgspec import Raw
 from slicetape.errors import RecallError
 from slicetape.log.codec import encode_event
 from slicetape.log.events import Event
-from slicetape.log.oddities import conceal_halves, halves_written
+from slicetape.log.oddities import conceal_in_line, halves_written
 from slicetape.log.spill import Blobs, SessionSpills
 from slicetape.recall.arguments import Arguments, counted, turn_id
 from slicetape.recall.index import Index
@@ -75,7 +75,7 @@ class Recall:
         try:
             return bytes(msgspec.json.decode(line, type=_Line).data).decode()
         except msgspec.DecodeError:  # a lone surrogate stands escaped in it
-            concealed, mark = conceal_halves(line)
+            concealed, mark = conceal_in_line(line)
             data = bytes(msgspec.json.decode(concealed, type=_Line).data)
             return halves_written(data, mark).decode()
 
