@@ -56,9 +56,10 @@ def spill_head(text: str) -> Spill | None:
     """
     first = text.split("\n", 1)[0]
     if first.startswith("[") and first.endswith("]"):
+        last = first.rfind(" — ")  # what stands behind the path
         for found in reversed(list(_STORED.finditer(first))):
-            end = first.find(" — ", found.end() + 1)
-            if end > 0:
+            if found.end() < last:
+                end = first.index(" — ", found.end() + 1)
                 return Spill(first[found.end() : end], int(found[1]))
     start = text.rfind("\n") + 1
     if start == 0 or text[:start].endswith("\n\n"):
