@@ -1,0 +1,135 @@
+"""`slicetape recall`: the four tools of a model, by hand."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from slicetape.cli.output import echo_json, on_terminal, verbatim
+from slicetape.cli.target import Target, target
+from slicetape.cli.text import plain
+from slicetape.log.events import FORMAT_VERSION
+from slicetape.log.spill import SessionSpills
+from slicetape.recall.index import KINDS
+from slicetape.recall.tools import Recall, dispatch
+
+_EXAMPLES = """\b
+Examples:
+  slicetape recall 7f3a turn 12
+  slicetape recall 7f3a step 12 3
+  slicetape recall 7f3a search "connection refused"
+  slicetape recall 7f3a expand 164 --grep error"""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The session that is asked, and how its answers are printed."""
+
+    found: Target
+    as_json: bool
+
+    def recall(self) -> Recall:
+        """What the tools read."""
+        log = self.found.log
+        spills = SessionSpills(log.events, log.blobs)
+        return Recall.of(self.found.view, spills=spills, line=log.raw)
+
+    def answer(self, tool: str, arguments: Mapping[str, object]) -> None:
+        """Print what a tool returns. RecallError when it cannot answer."""
+        given = {key: value for key, value in arguments.items() if value is not None}
+        text = dispatch(tool, given, self.recall())
+        if self.as_json:
+            echo_json({"session": self.found.id, "tool": tool, "arguments": given, "text": text})
+        else:
+            verbatim(text)
+
+
+@click.group(epilog=_EXAMPLES)
+@click.argument("session")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as one JSON object.")
+@click.option("--format", metavar="NAME", help="The format of a FILE, where detection is wrong.")
+@click.pass_context
+def recall(ctx: click.Context, session: str, format: str | None, *, as_json: bool) -> None:
+    """Bring turns, steps and results of a SESSION (or FILE) back verbatim.
+
+    The text is the one that a model gets. Options of recall stand before the name of the tool.
+    """
+    ctx.obj = Asked(target(session, format=format).tell(), as_json)
+
+
+@recall.command(epilog="\b\nExample:\n  slicetape recall 7f3a turn 12 --full")
+@click.argument("turn", metavar="N")
+@click.option("--full", is_flag=True, help="With reasoning, calls and every original record.")
+@click.pass_obj
+def turn(asked: Asked, turn: str, *, full: bool) -> None:
+    """One turn as it was said."""
+    asked.answer("recall_turn", {"turn": turn, "view": "full" if full else "dialogue"})
+
+
+@recall.command(epilog="\b\nExample:\n  slicetape recall 7f3a step 12 3")
+@click.argument("turn", metavar="TURN")
+@click.argument("step", metavar="STEP")
+@click.pass_obj
+def step(asked: Asked, turn: str, step: str) -> None:
+    """The calls of one step, and every result in full."""
+    asked.answer("recall_step", {"turn": turn, "step": step})
+
+
+@recall.command(epilog='\b\nExample:\n  slicetape recall 7f3a search "retry policy" --limit 3')
+@click.argument("query", nargs=-1, required=True)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most this many hits.")
+@click.option(
+    "--scope", type=click.Choice(("dialogue", "auto")), help="auto looks into tool output as well."
+)
+@click.option("--kinds", metavar="LIST", help=f"Only these kinds of text: {','.join(KINDS)}.")
+@click.pass_obj
+def search(
+    asked: Asked, query: tuple[str, ...], limit: int | None, scope: str | None, kinds: str | None
+) -> None:
+    """Find words in this session, each with the call that returns the original."""
+    names = [name.strip() for name in kinds.split(",")] if kinds else None
+    arguments = {"query": " ".join(query), "limit": limit, "scope": scope, "kinds": names}
+    asked.answer("recall_search", arguments)
+
+
+@recall.command(epilog="\b\nExample:\n  slicetape recall 7f3a expand 164 --lines 1-40")
+@click.argument("seq", type=click.IntRange(min=0))
+@click.option("--lines", metavar="A-B", help="Only these lines, both included.")
+@click.option("--grep", metavar="P", help="Only lines that match, with two lines around each.")
+@click.option("--block", type=click.IntRange(min=1), metavar="B", help="One of several results.")
+@click.option("--raw", is_flag=True, help="The bare text, without a head line.")
+@click.option(
+    "--format-version",
+    "version",
+    type=int,
+    default=FORMAT_VERSION,
+    show_default=True,
+    help="The formatVersion printed beside the seq.",
+)
+@click.pass_obj
+def expand(
+    asked: Asked,
+    seq: int,
+    lines: str | None,
+    grep: str | None,
+    block: int | None,
+    version: int,
+    *,
+    raw: bool,
+) -> None:
+    """One tool result, whole or some of its lines."""
+    arguments = {"seq": seq, "formatVersion": version, "block": block}
+    if not raw:
+        asked.answer("expand_result", {**arguments, "lines": lines, "grep": grep})
+        return
+    if lines or grep or asked.as_json:
+        raise click.UsageError("--raw prints the whole text; leave out --lines, --grep and --json")
+    from slicetape.recall.result import find_result
+
+    reader = asked.recall()
+    text = find_result(reader.view, arguments).text(reader.spills)
+    if on_terminal():
+        verbatim(text)
+    else:
+        sys.stdout.buffer.write(plain(text)[0])
