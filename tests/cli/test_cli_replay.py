@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from story import Story
 
 from slicetape.cli.program import run as program
 from slicetape.log.log import SessionLog
+from story import Story
 
 LONG = "line of output\n" * 400
 

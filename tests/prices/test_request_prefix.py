@@ -54,4 +54,4 @@ def test_ancestors_and_common_prefixes_equal_those_of_lists(chains):
             same = 0
             while same < min(len(one), len(two)) and one[same] == two[same]:
                 same += 1
-            assert left.common(right) is left.at(same)
+            assert left.shared_with(right) is left.at(same)

@@ -9,7 +9,7 @@ from slicetape.log.events import StepStart
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.fragment import pieces
 from slicetape.wire.openai_chat import ChatWire
-from slicetape.wire.prefix import HEAD, NO_STEP, Break, PrefixCheck, Step, common
+from slicetape.wire.prefix import HEAD, NO_STEP, Break, PrefixCheck, Step
 from wire_talk import (
     answer,
     call,
@@ -128,15 +128,15 @@ def test_common_is_the_longest_shared_start(start, one, two):
     expected = 0
     while expected < min(len(one), len(two)) and one[expected] == two[expected]:
         expected += 1
-    assert common(one, two) == expected
+    assert shared_bytes(one, two) == expected
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000])
 def test_common_reaches_over_long_texts(size):
     start = b"a" * size
-    assert common(start + b"bcd", start + b"bXd") == size + 1
-    assert common(start, start + b"x") == size
-    assert common(start, start) == size
+    assert shared_bytes(start + b"bcd", start + b"bXd") == size + 1
+    assert shared_bytes(start, start + b"x") == size
+    assert shared_bytes(start, start) == size
 
 
 RUNS = ["basic", "fold", "long", "abort", "context", "resume", "spill", "long-stock"]

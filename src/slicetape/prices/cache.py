@@ -217,7 +217,7 @@ class PrefixCache:
         recency = self._heads.get(head)
         if self.rules.mode == "previous":
             lives = self._previous is not None and self._previous_lives()
-            known = live = prefix.common(self._previous) if self._previous and lives else known
+            known = live = prefix.shared_with(self._previous) if self._previous and lives else known
         elif recency is not None:
             known = live = recency.deepest(prefix)
             if self._outlived(recency):
@@ -284,7 +284,7 @@ class PrefixCache:
 
     def _why(self, request: Request, match: _Match, found: _Found) -> Why | None:
         prefix, known = request.prefix, match.known
-        if any(known.depth < prefix.common(row.request.prefix).depth for row in self._waiting):
+        if any(known.depth < prefix.shared_with(row.request.prefix).depth for row in self._waiting):
             return "parallel"
         if not self._ends:
             return "first-use"

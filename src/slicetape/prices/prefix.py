@@ -76,7 +76,7 @@ class Prefix:
             node = node.jump if node.jump.depth >= depth else node.parent
         return node
 
-    def common(self, other: "Prefix") -> "Prefix":
+    def shared_with(self, other: "Prefix") -> "Prefix":
         """The longest prefix that both have, in whole pieces."""
         one, two = self.at(other.depth), other.at(self.depth)
         while one is not two:

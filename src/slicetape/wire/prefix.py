@@ -140,7 +140,7 @@ def first_change(
             if following is None:
                 return Change(start, position, old[:_EXCERPT], b"")
             new = following
-        shared = common(old, new)
+        shared = shared_bytes(old, new)
         start, old, new = start + shared, old[shared:], new[shared:]
         if old and new:
             rest = b"".join(chain([old], islice(was, 2))), b"".join(chain([new], islice(now, 2)))
@@ -164,12 +164,12 @@ def broken(change: Change, nodes: int, tape: int, step: Step) -> Break:
 
 def in_head(was: bytes, now: bytes) -> Break:
     """The break of a head that is not what it was."""
-    first = common(was, now)
+    first = shared_bytes(was, now)
     excerpts = was[first : first + _EXCERPT], now[first : first + _EXCERPT]
     return Break("tape", first, HEAD, None, *excerpts)
 
 
-def common(one: bytes, two: bytes) -> int:
+def shared_bytes(one: bytes, two: bytes) -> int:
     """How many bytes two texts share at their start."""
     most = min(len(one), len(two))
     low = 0
