@@ -123,7 +123,7 @@ def test_a_refused_request_is_not_remembered():
 
 
 @given(st.binary(max_size=20), st.binary(max_size=20), st.binary(max_size=20))
-def test_common_is_the_longest_shared_start(start, one, two):
+def test_shared_bytes_is_the_longest_shared_start(start, one, two):
     one, two = start + one, start + two
     expected = 0
     while expected < min(len(one), len(two)) and one[expected] == two[expected]:
@@ -132,7 +132,7 @@ def test_common_is_the_longest_shared_start(start, one, two):
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000])
-def test_common_reaches_over_long_texts(size):
+def test_shared_bytes_reaches_over_long_texts(size):
     start = b"a" * size
     assert shared_bytes(start + b"bcd", start + b"bXd") == size + 1
     assert shared_bytes(start, start + b"x") == size
