@@ -9,7 +9,7 @@ from slicetape.log.events import StepStart
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.fragment import pieces
 from slicetape.wire.openai_chat import ChatWire
-from slicetape.wire.prefix import HEAD, NO_STEP, Break, PrefixCheck, Step
+from slicetape.wire.prefix import HEAD, NO_STEP, Break, PrefixCheck, Step, shared_bytes
 from wire_talk import (
     answer,
     call,
