@@ -219,6 +219,15 @@ def test_a_line_that_is_no_event_says_why(bad: bytes, says: str) -> None:
         decode_event(bad)
 
 
+def test_a_hostile_line_is_quoted_short_and_plain() -> None:
+    evil = "\x1b[2J" + "x" * 10_000
+    for bad in (line(data={"turn": 1}, surfaceOp=evil), line(**{evil: 1}), line(type=evil)):
+        with pytest.raises((InvalidEvent, UnsupportedFormat)) as caught:
+            decode_event(bad)
+        assert len(str(caught.value)) < 500
+        assert "\x1b" not in str(caught.value)
+
+
 def test_minus_zero_in_text_is_text() -> None:
     data = {"t": "dates like 2025-01-02, lists [-0, 1] and :-0}"}
     assert decode_event(line(type="x/a", ignorable=True, data=data))

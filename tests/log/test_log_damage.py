@@ -50,7 +50,7 @@ def test_a_damaged_middle_is_named_with_what_lies_behind_it(
         at = sum(len(line) + 1 for line in lines[:10])
         assert f"line 11 (byte {at})" in text
         turns = 3 if b"turn/end" in line else 2
-        assert f"14 more lines, 14 of them events (up to seq 23, {turns} turns ended)" in text
+        assert f"14 more lines, 14 of them events (up to seq 23, {turns} ends of turns)" in text
         assert "events 0 to 8 can still be read" in text
         assert len(text.splitlines()) == 2
     assert path.read_bytes() == before
@@ -81,7 +81,7 @@ def test_a_damage_that_no_finished_turn_follows_is_cut_off_but_kept(tmp_path: Pa
     path.write_bytes(b"\n".join(lines))
     read = SessionLog.read(path)
     assert len(read.events) == 9
-    assert "behind it lie 1 more lines, 1 of them events (up to seq 10" in str(read.damage)
+    assert "behind it: 1 more line, 1 of them events (up to seq 10" in str(read.damage)
     with SessionLog.open(path) as log:
         log.append(human("again"))
     again = SessionLog.read(path)
@@ -94,7 +94,7 @@ def test_a_damaged_last_line_is_told(tmp_path: Path) -> None:
     path = tmp_path / "session.v3.jsonl"
     damaged(path, 25, b"garbage")
     log = SessionLog.read(path)
-    assert str(log.damage).endswith("nothing lies behind it")
+    assert str(log.damage).endswith("nothing is behind it")
 
 
 def test_a_finished_turn_that_does_not_fit_is_not_cut_off(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A disk that refuses a write leaves the log as it was, and the write can be tried again."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -89,6 +90,41 @@ def test_a_log_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(StorageFailed, match=r"a\.jsonl"):
         SessionLog.open(folder)
+
+
+@contextmanager
+def without_a_disk(path: Path) -> Iterator[None]:
+    """Every operation on this program's open file `path` fails, as on a disk that has gone."""
+    found = [
+        fd
+        for entry in Path("/proc/self/fd").iterdir()
+        if entry.exists() and os.path.samestat(os.fstat(fd := int(entry.name)), path.stat())
+    ]
+    kept = os.dup(found[0])
+    out, into = os.pipe()
+    os.dup2(into, found[0])
+    try:
+        yield
+    finally:
+        os.dup2(kept, found[0])
+        for fd in (kept, out, into):
+            os.close(fd)
+
+
+ON_LINUX = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+
+
+@ON_LINUX
+def test_a_sync_that_fails_can_be_tried_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with SessionLog.create(path, HEADER) as log:
+        log.append(start(1))
+        log.append(human("x"))
+        before = path.read_bytes()
+        with without_a_disk(path), pytest.raises(StorageFailed, match="sync again"):
+            log.sync()
+        log.sync()
+        assert path.read_bytes() == before
 
 
 # --- the lock

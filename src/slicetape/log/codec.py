@@ -87,7 +87,9 @@ def _written(event: Event) -> bytes:
     except (TypeError, OverflowError, ValueError) as error:
         if isinstance(error, UnicodeEncodeError):
             raise
-        raise InvalidEvent(f"a {type_of(event)} event cannot be written as JSON: {error}") from None
+        raise InvalidEvent(
+            f"a {type_of(event)} event cannot be written as JSON: {_said(error)}"
+        ) from None
     if has_unknown_blocks(event):
         data = _encode(inline_blocks(event.data))
     head = b'{"type":%b,"seq":%d,"time":%d,"data":%b' % (
@@ -157,7 +159,7 @@ def _decode_concealed(line: bytes) -> Event:
     try:
         event = _known.decode(shelter_blocks(line))
     except msgspec.DecodeError as error:
-        raise InvalidEvent(f"a {parsed.type} event that does not fit: {error}") from None
+        raise InvalidEvent(f"a {parsed.type} event that does not fit: {_said(error)}") from None
     return _settled(event, line)
 
 
@@ -165,9 +167,9 @@ def _parse(line: bytes) -> _Line:
     try:
         return _line.decode(line)
     except msgspec.ValidationError as error:
-        raise InvalidEvent(f"not an event: {error}") from None
+        raise InvalidEvent(f"not an event: {_said(error)}") from None
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidEvent(f"not JSON: {error}") from None
+        raise InvalidEvent(f"not JSON: {_said(error)}") from None
 
 
 def _carried(parsed: _Line) -> Foreign:
@@ -234,7 +236,7 @@ def _dumped(value: object) -> bytes:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidEvent(f"not lossless JSON: {error}") from None
+        raise InvalidEvent(f"not lossless JSON: {_said(error)}") from None
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -272,7 +274,7 @@ def decode_header(line: bytes) -> Header:
     try:
         return msgspec.convert(header_object(line), Header)
     except msgspec.ValidationError as error:
-        raise InvalidEvent(f"the first line is not a session header: {error}") from None
+        raise InvalidEvent(f"the first line is not a session header: {_said(error)}") from None
 
 
 def refuse_version(version: int) -> NoReturn:
@@ -286,6 +288,11 @@ def refuse_version(version: int) -> NoReturn:
         f"the log has format {version}; `slicetape import` makes a session of format"
         f" {FORMAT_VERSION} from it and leaves the file as it is"
     )
+
+
+def _said(error: Exception) -> str:
+    """What a decoder says, which may quote the line, bounded and without control characters."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(error)[:200])
 
 
 def header_object(line: bytes) -> dict[str, Any]:

@@ -52,12 +52,11 @@ class Damage:
     def __str__(self) -> str:
         where = f"line {self.line} (byte {self.offset}): {self.problem}; "
         if not self.lines_behind:
-            return where + "nothing lies behind it"
-        behind = (
-            f"behind it lie {self.lines_behind} more lines, {self.events_behind} of them events"
-        )
+            return where + "nothing is behind it"
+        more = "1 more line" if self.lines_behind == 1 else f"{self.lines_behind} more lines"
+        behind = f"behind it: {more}, {self.events_behind} of them events"
         if self.last_seq >= 0:
-            behind += f" (up to seq {self.last_seq}, {self.turns_behind} turns ended)"
+            behind += f" (up to seq {self.last_seq}, {self.turns_behind} ends of turns)"
         return where + behind
 
 
