@@ -68,11 +68,14 @@ def blocks(*parts: str | Block) -> tuple[Block, ...]:
 
 
 class Story:
-    """A session in memory that is told event by event; every teller returns the event."""
+    """A session that is told event by event; every teller returns the event.
 
-    def __init__(self) -> None:
-        self.session = Session(SessionLog.in_memory(header()))
-        self.turn = 0
+    Without a log it is in memory; with one, the story goes on behind what the log holds.
+    """
+
+    def __init__(self, log: SessionLog | None = None) -> None:
+        self.session = Session(log or SessionLog.in_memory(header()))
+        self.turn = self.view.turns.last_turn
         self.step = 0
 
     @property

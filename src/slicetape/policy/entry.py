@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from slicetape.log.events import (
     FORMAT_VERSION,
     AssistantMessage,
+    Replace,
     ToolResult,
     UserMessage,
     is_entry,
@@ -149,11 +150,14 @@ def entry_range(view: View, seq: int) -> tuple[int, int]:
 
 
 def original_of(view: View, seq: int) -> int:
-    """The original behind a tool result node; the node itself when it names none."""
-    try:
-        return view.original(seq)
-    except ValueError:
-        return seq
+    """The original behind a tool result node; a view that cites no result stands for itself."""
+    event = view.events[seq]
+    while type(event.surface_op) is Replace and event.sources:
+        cited = view.events[event.sources[0]]
+        if not isinstance(cited, ToolResult):
+            break
+        event = cited
+    return event.seq
 
 
 def _turn(view: View, seq: int) -> int:
