@@ -57,6 +57,7 @@ def numbered(name: str, items: Iterable[T]) -> Iterator[tuple[str, T]]:
 
 def events_of(recorder: Recorder, said: Iterable[None]) -> Iterator[Event]:
     """The events that a recording makes, as soon as they are final."""
+    recorder.at(1)
     for _ in said:
         yield from recorder.take()
     recorder.end()

@@ -128,6 +128,10 @@ def _samples(transcript: Transcript) -> Iterator[tuple[_Task, _Sample]]:
         raise transcript.error("has no samples with messages; write the log with its samples")
 
 
+def _time(value: Any) -> str | float | None:
+    return value if isinstance(value, str | int | float) else None
+
+
 class _Replies:
     """What the events of a sample tell of each reply: its model event, and compactions before it.
 
@@ -138,7 +142,7 @@ class _Replies:
         events = sample.events or []
         self.first = next((t for e in events if (t := epoch_ms(e.timestamp)) is not None), None)
         self.answered = {
-            event.id: epoch_ms(event.completed or event.timestamp)
+            event.id: epoch_ms(_time(event.completed) or event.timestamp)
             for event in events
             if event.event == "tool" and isinstance(event.id, str)
         }

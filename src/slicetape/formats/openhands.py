@@ -67,14 +67,14 @@ class _Extras(msgspec.Struct, omit_defaults=True):
 
 
 class _Event(msgspec.Struct):
-    id: Any = None
+    id: int | str | None = None
     timestamp: str | float | None = None
     source: str | None = None
     action: str | None = None
     args: dict[str, Any] | None = None
     observation: str | None = None
     content: Content = None
-    cause: Any = None
+    cause: int | str | None = None
     extras: _Extras | None = None
     exit_code: int | None = None
     tool_call_metadata: _CallData | None = None
@@ -166,7 +166,7 @@ class _Reader:
         self._model = model
         self._usages = usages
         self._response: str | None = None
-        self._calls: dict[Any, str] = {}
+        self._calls: dict[int | str | None, str] = {}
         self._unanswered: list[str] = []
         self._users_turn = True
         self._count = 0
@@ -231,7 +231,8 @@ class _Reader:
             recorder.say(Reasoning(reasoning))
 
     def _told(self, args: dict[str, Any]) -> tuple[Block, ...]:
-        urls = args.get("image_urls") or args.get("images_urls") or []
+        urls = args.get("image_urls") or args.get("images_urls")
+        urls = urls if isinstance(urls, list) else []
         pictures = [picture_url(url, self._keep) for url in urls if isinstance(url, str)]
         return (*text(_string(args.get("content"))), *pictures)
 

@@ -10,8 +10,8 @@ from msgspec import Raw
 
 from slicetape.formats.media import Attachments, picture_base64, picture_url
 from slicetape.formats.pending import ResultBlock
-from slicetape.formats.values import raw
-from slicetape.log.messages import Attachment, File, OtherBlock, Reasoning, Text
+from slicetape.formats.values import other, raw
+from slicetape.log.messages import Attachment, File, Reasoning, Text
 
 
 class Link(msgspec.Struct, omit_defaults=True):
@@ -78,7 +78,7 @@ def block(part: Part, keep: Attachments) -> ResultBlock:
     for words in (part.reasoning, part.thinking):
         if words is not None:
             return Reasoning(words)
-    return OtherBlock(bytes(raw(part)).decode())
+    return other(part)
 
 
 def plain(content: Content) -> str:
@@ -88,9 +88,9 @@ def plain(content: Content) -> str:
     return "\n".join(part.text for part in content or () if part.text is not None)
 
 
-def schemas(tools: list[Any] | None) -> Raw | None:
+def schemas(tools: Any) -> Raw | None:
     """The tool schemas as `{name, description, parameters}`, whatever wire they are of."""
-    return raw([_schema(tool) for tool in tools]) if tools else None
+    return raw([_schema(tool) for tool in tools]) if isinstance(tools, list) and tools else None
 
 
 def _schema(tool: Any) -> Any:
@@ -119,7 +119,7 @@ def _document(part: Part, origin: Origin, keep: Attachments) -> ResultBlock:
     if origin.type == "text":
         return Text(origin.data or "")
     if origin.data is None:
-        return OtherBlock(bytes(raw(part)).decode())
+        return other(part)
     try:
         data = base64.b64decode(origin.data)
     except (binascii.Error, ValueError):

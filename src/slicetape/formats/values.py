@@ -21,6 +21,9 @@ _KINDS = (File, Image, OtherBlock, Reasoning, Text, ToolCall, ToolResultBlock)
 _OURS = frozenset(kind.__struct_config__.tag for kind in _KINDS)
 
 
+_LAST_MS = 253_402_300_800_000  # the year 10000
+
+
 def arguments(value: Any) -> str:
     """The argument string of a call: a string as it is, other JSON as `json.dumps` writes it."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -31,13 +34,17 @@ def raw(value: Any) -> Raw:
 
     Lone surrogates become escapes, as JavaScript writes them; -0.0 becomes 0, NaN null.
     """
+    data = _encoded(value)
+    return Raw(_encoded(_unsigned(value)) if b"-0" in data else data)
+
+
+def _encoded(value: Any) -> bytes:
     try:
-        data = msgspec.json.encode(value)
+        return msgspec.json.encode(value)
     except UnicodeEncodeError:
         plain = msgspec.to_builtins(value)
         text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-        data = text.encode("utf-8", "backslashreplace")
-    return Raw(msgspec.json.encode(_unsigned(value)) if b"-0" in data else data)
+        return text.encode("utf-8", "backslashreplace")
 
 
 def _unsigned(value: Any) -> Any:
@@ -69,10 +76,12 @@ def other(block: Any) -> OtherBlock:
 def epoch_ms(value: str | float | None) -> int | None:
     """Epoch milliseconds of an ISO 8601 time (UTC where no zone is named) or of a number.
 
-    Numbers below 10^11 are seconds. None for what is no time.
+    Numbers below 10^11 are seconds. None for what is no time after 1970.
     """
     if isinstance(value, int | float):
-        return int(value * 1000) if abs(value) < 1e11 else int(value)
+        if not 0 < value < _LAST_MS:
+            return None
+        return int(value * 1000) if value < 1e11 else int(value)
     if not value:
         return None
     try:
@@ -81,4 +90,5 @@ def epoch_ms(value: str | float | None) -> int | None:
         return None
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)
-    return round(when.timestamp() * 1000)
+    ms = round(when.timestamp() * 1000)
+    return ms if ms > 0 else None
