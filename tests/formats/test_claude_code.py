@@ -1,6 +1,7 @@
 import base64
 import json
 import struct
+import tracemalloc
 
 import event_rules
 from imported import imported, kept, told, written
@@ -395,3 +396,24 @@ def test_events_arrive_before_the_file_is_read_to_its_end(tmp_path):
     assert most <= 50  # the head of the file, read for its header
     (again,) = open_any(path)
     assert next(again.events).seq == 0
+
+
+def test_the_import_of_a_long_session_holds_no_display_copies(tmp_path):
+    display = {"originalFile": "z" * 50_000}
+    path = tmp_path / "long.jsonl"
+    with path.open("wb") as file:
+        file.write(lines(user("go")))
+        for n in range(400):
+            file.write(lines(reply(f"m{n}", call(f"c{n}"))))
+            file.write(lines(user([result(f"c{n}", "ok")], toolUseResult=display)))
+    (warm,) = open_any(path)
+    next(warm.events)
+    tracemalloc.start()
+    try:
+        (session,) = open_any(path)
+        assert sum(1 for _ in session.events) == 2005
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert path.stat().st_size > 20_000_000
+    assert peak < 4_000_000

@@ -2,7 +2,8 @@
 
 Records of a known `uuid` are skipped: a branch repeats them. A file that begins with a sidechain
 is a subagent's own; elsewhere its records become `x/subagent` events. What went to the model
-becomes messages; `toolUseResult`, snapshots and progress copies are not read at all.
+becomes messages; `toolUseResult`, snapshots and progress copies are not read at all. Past 250
+lines: the record types are half of it.
 """
 
 from collections.abc import Iterator

@@ -2,11 +2,13 @@
 
 Turns come from `user_message` events; items in the user or developer role that are not such a
 message are context that the program wrote, and become messages of a plugin. A response is the
-run of items up to the next `token_count`.
+run of items up to the next `token_count`. Past 250 lines: the record types of the format are
+most of it.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -232,11 +234,11 @@ class _Reader:
         output = payload.tools if payload.output is None else payload.output
         if isinstance(output, dict):
             output = output.get("content", output)
+        content: tuple[ResultBlock, ...] = text(arguments(output))
         if isinstance(output, list) and payload.tools is None:
-            parts = msgspec.convert(output, list[_Part])
-            content = tuple(self._block(part) for part in parts)
-        else:
-            content = text(arguments(output))
+            with suppress(msgspec.ValidationError):
+                parts = msgspec.convert(output, list[_Part])
+                content = tuple(self._block(part) for part in parts)
         exit_code = _EXIT.search(_joined(content)[:_EXIT_CHARS])
         return Answer(content, is_error=bool(exit_code and int(exit_code[1])))
 

@@ -6,6 +6,7 @@ from msgspec import Raw
 
 from slicetape.formats.pending import Answer, Aside, Call, Route, Said, Step
 from slicetape.formats.values import raw
+from slicetape.log import repair
 from slicetape.log.events import (
     SNAPSHOT_PLUGIN,
     AssistantMessage,
@@ -40,7 +41,7 @@ from slicetape.log.payloads import (
     TurnEndData,
 )
 
-OUTCOME_UNKNOWN = ToolError(name="ToolOutcomeUnknownError", code="TOOL_OUTCOME_UNKNOWN")
+OUTCOME_UNKNOWN = ToolError(name="ToolOutcomeUnknownError", code=repair.OUTCOME_UNKNOWN)
 """The error of a result that stands for one the transcript does not have."""
 
 OUTCOME_TEXT = (

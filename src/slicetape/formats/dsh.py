@@ -60,16 +60,18 @@ def _is_bare(line: bytes) -> bool:
 def _numbered(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
     """The lines with seqs and times; the time is that of the session plus the line number."""
     head = _decode(next(lines))
-    created_at = head.get("createdAt", 0)
+    created_at = head["createdAt"] if isinstance(head.get("createdAt"), int) else 0
     yield json.dumps({**head, "id": name}).encode()
     seq = 0
     for number, line in enumerate(lines, 1):
         event = _decode(line)
-        packed = _PACKED.get(event.get("type", ""))
-        if packed is None:
+        packed = _PACKED.get(str(event.get("type")))
+        data = event.get("data")
+        members = data.get(packed) if packed and isinstance(data, dict) else None
+        if not isinstance(members, list):
             event |= {"seq": seq, "time": created_at + number}
             seq += 1
         else:
             event |= {"seq0": seq, "time0": created_at + number}
-            seq += len(event.get("data", {}).get(packed, ()))
+            seq += len(members)
         yield json.dumps(event).encode()

@@ -2,7 +2,8 @@
 
 import re
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(\s*:)?|[{}\[\]]', re.DOTALL)
+# Possessive, and a string that is cut still is a token: no character is looked at twice.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"(\s*+:)?+|\\?\Z)|[{}\[\]]', re.DOTALL)
 _DEPTH = 5
 _MAX_PATHS = 2000
 

@@ -1,5 +1,6 @@
 """What a recorder holds back: the parts of one step until the next one begins."""
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,7 +86,8 @@ class Call:
 class Step:
     """A model response that is still growing: its input, its `blocks` with `states` beside them.
 
-    `waiting` is the input that was said before it, `system` a new system prompt.
+    `waiting` is the input that was said before it, `system` a new system prompt, `asked` the
+    calls under each id that a result may name.
     """
 
     time: int
@@ -96,6 +98,22 @@ class Step:
     blocks: list[Block] = field(default_factory=list)
     states: list[dict[str, Any] | None] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    asked: dict[str, deque[Call]] = field(default_factory=dict)
     asides: list[Aside] = field(default_factory=list)
     usage: Usage | None = None
     interrupted: bool | None = None
+
+    def add(self, call: Call) -> None:
+        """Add a call that waits for its result."""
+        self.calls.append(call)
+        for id in {call.original, call.id, ""}:
+            self.asked.setdefault(id, deque()).append(call)
+
+    def take(self, id: str) -> Call | None:
+        """The first call under `id` without a result; the first of all for an empty id."""
+        calls = self.asked.get(id)
+        while calls:
+            call = calls.popleft()
+            if call.answer is None:
+                return call
+        return None

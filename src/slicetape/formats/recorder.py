@@ -123,7 +123,7 @@ class Recorder:
         """
         step = self._open_step()
         call = Call(self._now, self._unused(id), id, name, arguments)
-        step.calls.append(call)
+        step.add(call)
         self.say(ToolCall(call.id, name, arguments), state=state)
         return call.id
 
@@ -132,10 +132,10 @@ class Recorder:
 
         A result that no open call asked for is kept as `x/orphan-result`; the answer is False.
         """
-        for call in self._step.calls if self._step else ():
-            if call.answer is None and call_id in (call.original, call.id, ""):
-                call.answer, call.answered = answer, self._now
-                return True
+        call = self._step.take(call_id) if self._step else None
+        if call is not None:
+            call.answer, call.answered = answer, self._now
+            return True
         data = {"callId": call_id, "isError": answer.is_error, "content": answer.content}
         self.keep("x/orphan-result", data)
         return False
