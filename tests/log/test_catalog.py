@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slicetape.errors import StorageFailed
 from slicetape.log import catalogfile
 from slicetape.log.catalog import Catalog
-from slicetape.log.catalogrows import CatalogHit, DocumentRow, SessionRow
+from slicetape.log.catalogrows import CatalogHit, DocumentRow, Kind, SessionRow
 
 
 def text(seq: int, said: str) -> DocumentRow:
@@ -133,6 +133,29 @@ def test_cjk_words_are_found_within_a_run(catalog: Catalog, query: str, matches:
 def test_words_are_found_whatever_their_case(catalog: Catalog, query: str, matches: bool) -> None:
     catalog.put(session("s"), [text(1, "Timeout in src/pay.py: naïve old_string x")])
     assert bool(catalog.search(query)) is matches
+
+
+def test_a_search_may_be_of_some_kinds(catalog: Catalog) -> None:
+    kinds: tuple[Kind, ...] = ("user", "tool_input", "tool_output")
+    documents = [
+        DocumentRow(seq=seq, turn=1, step=1, kind=kind, block=0, text="apple tool input user")
+        for seq, kind in enumerate(kinds)
+    ]
+    catalog.put(session("s"), documents)
+    for seq, kind in enumerate(kinds):
+        assert found(catalog.search("apple", kinds=[kind])) == [("s", seq)]
+    assert len(catalog.search("apple", kinds=["user", "tool_output"])) == 2
+    assert catalog.search("apple", kinds=["context"]) == []
+    assert found(catalog.search("app", kinds=["user"])) == [("s", 0)]
+    catalog.forget("s")
+    assert catalog.search("apple", kinds=["user"]) == []
+
+
+def test_whole_words_come_before_beginnings(catalog: Catalog) -> None:
+    catalog.put(session("s"), [text(1, "deploy"), text(2, "deployed " * 9), text(3, "x deploy y")])
+    hits = catalog.search("deploy")
+    assert [hit.document.seq for hit in hits] == [1, 3, 2]
+    assert all(hit.complete for hit in hits)
 
 
 def test_a_limit_below_one_finds_nothing(catalog: Catalog) -> None:

@@ -4,11 +4,12 @@ The file is derived from the logs and never the record: it may be deleted at any
 that is missing, damaged or of another schema is made anew, empty, and filled as sessions are
 handed in. Rows come from `recall`; nothing here reads a log.
 
-Ranking of a search: texts with all words of the query before texts with some; within both, BM25
-as FTS5 computes it (rare words and short texts weigh more), then the text handed in last. Case and
-accents do not count, and a word of three letters also finds words it begins. CJK text has no
-blanks: its runs are indexed by pairs of letters, so a word of any length is found anywhere within a
-run, and a text that has some pairs of a long word has some of the query.
+Ranking of a search: texts with all words of the query, then texts where words of three letters or
+more may be the beginning of longer ones, then texts with some of the words; within each, BM25 as
+FTS5 computes it (rare words and short texts weigh more), then the text handed in last. Case and
+accents do not count. CJK text has no blanks: its runs are indexed by pairs of letters, so a word of
+any length is found anywhere within a run, and a text that has some pairs of a long word has some of
+the query.
 """
 
 import re
@@ -113,17 +114,20 @@ class Catalog:
 
         Only texts of `kinds`, when any are named.
         """
-        words, parts = _phrases(query), _phrases(query, in_pairs=True)
-        if not words or limit < 1:
+        if limit < 1 or not (whole := _phrases(query)):
             return []
+        begun, pairs = _phrases(query, begun=True), _phrases(query, pairs=True)
+        tries = {" ".join(whole): True}
+        tries.setdefault(" ".join(begun), True)
+        tries.setdefault(" OR ".join(pairs), False)
 
         def read(db: sqlite3.Connection) -> list[CatalogHit]:
-            hits = _matches(db, " ".join(words), limit, kinds, complete=True)
-            if len(hits) < limit and len(parts) > 1:
-                some = _matches(db, " OR ".join(parts), limit + len(hits), kinds, complete=False)
-                seen = {(hit.session.id, hit.document) for hit in hits}
-                hits += [hit for hit in some if (hit.session.id, hit.document) not in seen]
-            return hits[:limit]
+            hits: dict[int, CatalogHit] = {}
+            for words, complete in tries.items():
+                if len(hits) < limit:
+                    found = _matches(db, _within(words, kinds), limit + len(hits), complete)
+                    hits = {**hits, **{id: hit for id, hit in found.items() if id not in hits}}
+            return list(hits.values())[:limit]
 
         return self._run(read)
 
@@ -151,65 +155,68 @@ def _insert(db: sqlite3.Connection, session: str, row: DocumentRow) -> None:
         "values(?, ?, ?, ?, ?, ?, ?)",
         place,
     )
-    db.execute("insert into terms(rowid, words) values(?, ?)", (cursor.lastrowid, _words(text)))
+    db.execute(
+        "insert into terms(rowid, words, kind) values(?, ?, ?)",
+        (cursor.lastrowid, _words(text), row.kind),
+    )
 
 
 def _remove(db: sqlite3.Connection, session: str, after: int) -> None:
     found = db.execute(
-        "select id, text from documents where session = ? and seq >= ?", (session, after)
+        "select id, text, kind from documents where session = ? and seq >= ?", (session, after)
     ).fetchall()
-    for id, text in found:
+    for id, text, kind in found:
         db.execute(
-            "insert into terms(terms, rowid, words) values('delete', ?, ?)", (id, _words(text))
+            "insert into terms(terms, rowid, words, kind) values('delete', ?, ?, ?)",
+            (id, _words(text), kind),
         )
         db.execute("delete from documents where id = ?", (id,))
 
 
+def _within(words: str, kinds: Collection[Kind]) -> str:
+    """The FTS5 expression for texts that match `words` and are of one of the kinds."""
+    if not kinds:
+        return f"words : ({words})"
+    chosen = " OR ".join(f'"{kind}"' for kind in kinds)
+    return f"words : ({words}) AND kind : ({chosen})"
+
+
 def _matches(
-    db: sqlite3.Connection,
-    expression: str,
-    limit: int,
-    kinds: Collection[Kind],
-    *,
-    complete: bool,
-) -> list[CatalogHit]:
+    db: sqlite3.Connection, expression: str, limit: int, complete: bool
+) -> dict[int, CatalogHit]:
+    """The best texts for an FTS5 expression, by their row, best first."""
     columns = ", ".join(f"s.{name}" for name in SessionRow.__struct_fields__)
     place = ", ".join(f"d.{name}" for name in DocumentRow.__struct_fields__)
-    marks = ",".join("?" * len(kinds))
-    chosen = f"and rowid in (select id from documents where kind in ({marks})) " if kinds else ""  # noqa: S608
     rows = db.execute(
-        f"with best as (select rowid, rank from terms where terms match ? {chosen}"  # noqa: S608
-        f"order by rank, rowid desc limit ?) select {columns}, {place} from best "
+        "with best as (select rowid, rank from terms where terms match ? "  # noqa: S608
+        f"order by rank, rowid desc limit ?) select d.id, {columns}, {place} from best "
         "join documents d on d.id = best.rowid join sessions s on s.id = d.session "
         "order by best.rank, best.rowid desc",
-        (expression, *kinds, limit),
+        (expression, limit),
     ).fetchall()
-    split = len(SessionRow.__struct_fields__)
+    split = 1 + len(SessionRow.__struct_fields__)
     names = DocumentRow.__struct_fields__
-    return [
-        CatalogHit(
-            _session(row[:split]),
-            msgspec.convert(dict(zip(names, row[split:], strict=True)), DocumentRow),
-            complete,
-        )
-        for row in rows
-    ]
+    hits = {}
+    for row in rows:
+        document = msgspec.convert(dict(zip(names, row[split:], strict=True)), DocumentRow)
+        hits[row[0]] = CatalogHit(_session(row[1:split]), document, complete)
+    return hits
 
 
-def _phrases(query: str, *, in_pairs: bool = False) -> list[str]:
-    """The words of a query as FTS5 phrases; `in_pairs`: each pair of a CJK run on its own.
+def _phrases(query: str, *, begun: bool = False, pairs: bool = False) -> list[str]:
+    """The words of a query as FTS5 phrases; a lone letter that is not CJK is no word.
 
-    A word of three letters or more, and a single CJK letter, may go on; a lone letter is no word.
+    `begun`: a word of three letters or more may go on. `pairs`: each pair of a CJK run is a word
+    of its own. A single CJK letter always goes on, for it is indexed with its neighbour.
     """
     found: dict[str, None] = {}
     for word in WORD.findall(_plain(query).lower())[:MOST_WORDS]:
-        cjk = CJK_RUN.search(word)
-        if not (cjk or (len(word) > 1 and word.strip("_"))):
+        if not (CJK_RUN.search(word) or (len(word) > 1 and word.strip("_"))):
             continue
         spread = _words(word, at_end=False)
-        for part in spread.split() if in_pairs else [spread.strip()]:
-            goes_on = len(part) > 2 or len(word) == 1
-            found[f'"{part}" *' if goes_on and not in_pairs else f'"{part}"'] = None
+        for part in spread.split() if pairs else [spread.strip()]:
+            goes_on = len(part) == 1 or (begun and len(part) > 2)
+            found[f'"{part}" *' if goes_on else f'"{part}"'] = None
     return list(found)
 
 

@@ -29,7 +29,8 @@ create table documents(
   step integer not null, kind text not null, block integer not null, text text not null);
 create index documents_of_session on documents(session, seq);
 create virtual table terms using
-  fts5(words, content='', tokenize="unicode61 remove_diacritics 2");
+  fts5(words, kind, content='', tokenize="unicode61 remove_diacritics 2");
+insert into terms(terms, rank) values('rank', 'bm25(1.0, 0.0)');
 """
 
 

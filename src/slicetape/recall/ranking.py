@@ -110,6 +110,6 @@ def _often(found: Found, weights: Sequence[_Weight]) -> int:
         for term, times, in_runs in weights:
             text = found.runs if in_runs else found.lowered
             often += text.count(term, 0, end) * times
-        if often >= MOST_OFTEN:
-            return MOST_OFTEN
+            if often >= MOST_OFTEN:
+                return MOST_OFTEN
     return often
