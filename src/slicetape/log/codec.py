@@ -8,6 +8,7 @@ one file, because each is only right by the other.
 """
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
@@ -63,7 +64,6 @@ class _EnvelopeLine(msgspec.Struct):
 _known = msgspec.json.Decoder(KnownEvent)
 _line = msgspec.json.Decoder(_Line)
 _encode = msgspec.json.Encoder().encode
-_WITH_FLOATS = frozenset((Retry, TurnEnd, RequestHeader))
 _KIND_STARTS = b'{"type":"'
 _KNOWN_KINDS = frozenset(kind.encode() for kind in KNOWN_TYPES)
 _MINUS_ZERO = re.compile(rb"[\[:,]\s*-0(?:\.0+)?(?:[eE][+-]?[0-9]+)?\s*[,\]}]")
@@ -139,9 +139,21 @@ def _settled(event: KnownEvent, line: bytes) -> Event:
         _require_true(event)
     if type(event) is RequestHeader and b'"system"' in line:
         _refuse_system(line)
-    if own_opaque(event) or type(event) in _WITH_FLOATS:
+    if own_opaque(event) or _has_minus_zero(event):
         _refuse_minus_zero(line)
     return event
+
+
+def _has_minus_zero(event: KnownEvent) -> bool:
+    """Whether a number that need not be whole is -0; whole numbers cannot be."""
+    numbers: tuple[float | None, ...] = ()
+    if type(event) is RequestHeader:
+        numbers = (event.data.header.config.temperature,)
+    elif type(event) is Retry:
+        numbers = (event.data.delay_ms, event.data.failure.provider_retry_after_ms)
+    elif type(event) is TurnEnd and event.data.reason.error is not None:
+        numbers = (event.data.reason.error.provider_retry_after_ms,)
+    return any(number == 0 and math.copysign(1, number) < 0 for number in numbers)
 
 
 def _decode_slowly(line: bytes) -> Event:
