@@ -81,11 +81,9 @@ def check(found: Target) -> Report:
     """Check one session from its first event to its last."""
     log = found.log
     report = Report(found.id, events=len(log.events))
-    if log.damage is not None:
-        report.problem(len(log.events), "damage", str(log.damage))
-    elif log.torn:
-        report.notes.append(f"the last {log.torn} bytes were never written whole")
-    report.notes += [note for note in found.notes if log.damage is None and not log.torn]
+    if found.damage:
+        report.problem(len(log.events), "damage", found.damage)
+    report.notes += found.notes
     _check_turns(log.events, report)
     _Requests(log, report).check()
     _check_spills(log, report)

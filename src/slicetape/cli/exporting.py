@@ -11,7 +11,6 @@ from slicetape.cli.target import Target, target
 from slicetape.errors import DamagedLog, StorageFailed, UnsupportedFormat
 from slicetape.log.frames import compress
 from slicetape.log.logfile import pieces_of, place
-from slicetape.log.older import file_version
 from slicetape.log.scan import is_compressed
 
 _EXAMPLES = """\b
@@ -42,7 +41,7 @@ def export(session: str, output: Path | None, version: str | None, *, zstd: bool
     if output is None and zstd and sys.stdout.isatty():
         raise click.UsageError("compressed bytes are not for a terminal; name a file with -o")
     found = target(session).tell()
-    if found.log.damage is not None:
+    if found.damage:
         raise DamagedLog(
             f"{found.where}: damaged, so only a part could be exported; copy the file itself, or "
             "import it with --to-damage"
@@ -54,6 +53,8 @@ def export(session: str, output: Path | None, version: str | None, *, zstd: bool
             out.write(piece)
         out.flush()
         return
+    if not output.absolute().parent.is_dir():
+        raise StorageFailed(f"{output}: no such folder; make it first")
     if output.exists():
         raise StorageFailed(f"{output}: already there; choose another name")
     place(output, pieces)
@@ -70,7 +71,7 @@ def _pieces(found: Target, version: int | None, *, zstd: bool) -> Iterator[bytes
         )
     lines: Iterable[bytes] = chain((log.header_line,), log.lines())
     if version == 4:
-        if not log.writable and log.path is None and file_version(found.where) == 4:
+        if log.path is None and not log.writable:
             lines = _own_lines(found.where)
         else:
             from slicetape.log.upgrade import export_v4

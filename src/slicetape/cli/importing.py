@@ -13,10 +13,11 @@ from slicetape.cli.output import progress, told, warn
 from slicetape.cli.target import LOG_FORMAT, Target, read_file, view_only_from
 from slicetape.cli.text import visible
 from slicetape.errors import DamagedLog, SessionNotFound, SlicetapeError, StorageFailed
+from slicetape.formats.source import Transcript
 from slicetape.log.events import Header
 from slicetape.log.log import SessionLog
-from slicetape.log.logfile import pieces_of, place
-from slicetape.log.older import file_version, read_any
+from slicetape.log.logfile import place
+from slicetape.log.older import read_any
 from slicetape.log.scan import is_compressed
 from slicetape.log.store import Store
 
@@ -106,9 +107,9 @@ def _bring_in(home: Home, path: Path, asked: Asked) -> Iterator[str]:
     count = 0
     for found in read_file(path, format=asked.format, keep=keep, changed=asked.header):
         count += 1
-        if found.log.damage is not None and not asked.to_damage:
+        if found.damage and not asked.to_damage:
             raise DamagedLog(
-                f"{path}: damaged at {found.log.damage}.\n"
+                f"{path}: damaged at {found.damage}.\n"
                 "Nothing was imported; --to-damage imports what stands before it"
             )
         yield _put(home, found, asked)
@@ -127,9 +128,10 @@ def _put(home: Home, found: Target, asked: Asked) -> str:
         _refuse_other(found, header, there)
         return f"{header.id} (already there, with the same content)"
     if header == log.header and log.path is None and view_only_from(log) is not None:
-        path = _beside(store, header, found.where)
-        place(path, pieces_of(found.where))
-    elif header == log.header and log.damage is None:
+        path = store.path_for(header).with_name("session.v4.jsonl")
+        # Only format 4 says it whole; from there it is opened to be read, never to be continued.
+        place(path, Transcript(found.where).lines())
+    elif header == log.header and not found.damage:
         path = store.take_in(log, compressed=log.path is not None and is_compressed(log.path))
     else:
         path = store.path_for(header)
@@ -145,13 +147,6 @@ def _refuse_other(found: Target, header: Header, there: Path) -> None:
             f"{found.where}: the session {header.id[:80]!r} is already there with other content "
             f"({there}).\nNothing was changed; --id NAME imports this one under another id"
         )
-
-
-def _beside(store: Store, header: Header, source: Path) -> Path:
-    """Where a log that only its own format can say is kept, byte for byte."""
-    ending = ".zstd" if is_compressed(source) else ""
-    name = f"session.v{file_version(source)}.jsonl{ending}"
-    return store.path_for(header).with_name(name)
 
 
 def _lines(log: SessionLog, header: Header | None = None) -> Iterator[bytes]:

@@ -26,7 +26,6 @@ from slicetape.surface import View
 LOG_FORMAT = "dsh-session"
 """What detection calls a session log, of whatever version."""
 
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".jsonl", ".json", ".zst", ".zstd", ".gz", ".md", ".traj")
 _PATHS = ("./", "../", "/", "~/")
 _BATCH = 512
@@ -36,13 +35,15 @@ _BATCH = 512
 class Target:
     """A session that was opened for reading.
 
-    `where` is the file it was read from; `notes` say what could not be read.
+    `where` is the file it was read from; `damage` says where reading had to stop and what lies
+    behind, `notes` what else could not be read.
     """
 
     id: str
     format: str
     log: SessionLog
     where: Path
+    damage: str = ""
     notes: tuple[str, ...] = ()
 
     @property
@@ -58,6 +59,8 @@ class Target:
 
     def tell(self) -> "Target":
         """Warn about everything that could not be read; the target itself."""
+        if self.damage:
+            warn(f"{self.where}: read up to the damage at {self.damage}")
         for note in self.notes:
             warn(note)
         return self
@@ -107,8 +110,9 @@ def read_file(
     for session in open_sessions(path, format=format, attachments=keep):
         log = SessionLog.in_memory(changed(session.header))
         _fill(log, session.events, path)
-        notes = tuple(f"{path}: {note}" for note in session.notes)
-        yield Target(log.header.id, session.format, log, path, notes)
+        damage = "; ".join(session.notes) if session.format == LOG_FORMAT else ""
+        notes = () if damage else tuple(f"{path}: {note}" for note in session.notes)
+        yield Target(log.header.id, session.format, log, path, damage, notes)
 
 
 def view_only_from(log: SessionLog) -> int | None:
@@ -172,38 +176,29 @@ def _in_folder(folder: Path) -> Path:
 
 
 def _is_log(path: Path) -> bool:
-    """Whether the file is a session log with numbered events, in the form its name says."""
+    """Whether the file is a session log whose events are numbered; it may be packed."""
     from slicetape.formats.detect import detect
     from slicetape.formats.source import Transcript
-    from slicetape.log.scan import is_compressed
 
-    transcript = Transcript(path)
-    head = transcript.head(1 << 16)
-    first = head.split(b"\n", 1)[0]
-    if not first.startswith(b"{") or b'"session"' not in first:
+    head = Transcript(path).head(1 << 16)
+    lines = head.split(b"\n", 2)
+    if not lines[0].startswith(b"{") or b'"session"' not in lines[0]:
         return False
     try:
-        if detect(first + b"\n", path.name) != LOG_FORMAT:
+        if detect(lines[0] + b"\n", path.name) != LOG_FORMAT:
             return False
     except TranscriptError:
         return False
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic[:2] == _GZIP or (magic == _ZSTD) != is_compressed(path):
-        return False
-    lines = head.split(b"\n", 2)
     return len(lines) < 3 or not lines[1].startswith(b"{") or b'"seq' in lines[1]
 
 
 def of_log(path: Path) -> Target:
     """The session of a log of any version, read up to a damage."""
-    from slicetape.log.older import read_any
+    from slicetape.cli.logs import in_its_place, unpacked
 
-    log = read_any(path, to_damage=True)
+    log, damage = in_its_place(path) or unpacked(path)
     notes: list[str] = []
-    if log.damage is not None:
-        notes.append(f"{path}: read up to the damage at {log.damage}")
-    elif log.torn:
+    if log.torn:
         notes.append(f"{path}: the last {log.torn} bytes were never written whole and are left out")
     seq = view_only_from(log)
     if seq is not None:
@@ -211,7 +206,7 @@ def of_log(path: Path) -> Target:
             f"{path}: event {seq} changes the tools in a way of format 4 alone; to be read only, "
             "requests behind it cannot be rebuilt"
         )
-    return Target(log.header.id, LOG_FORMAT, log, path, tuple(notes))
+    return Target(log.header.id, LOG_FORMAT, log, path, damage, tuple(notes))
 
 
 def _fill(log: SessionLog, events: Iterable[Event], path: Path) -> None:

@@ -43,6 +43,22 @@ def cut(line: str, width: int) -> str:
     return line
 
 
+def wrapped(line: str, width: int) -> list[str]:
+    """The line in pieces of at most `width` terminal cells, broken at blanks where there are."""
+    from rich.cells import cell_len
+
+    pieces: list[str] = []
+    while len(line) * 2 > width and cell_len(line[: width + 1]) > width:
+        end = taken = 0
+        while taken + cell_len(line[end]) <= width:
+            taken += cell_len(line[end])
+            end += 1
+        blank = line.rfind(" ", end // 2, end + 1)
+        pieces.append(line[:blank] if blank > 0 else line[:end])
+        line = line[blank + 1 :] if blank > 0 else line[end:]
+    return [*pieces, line]
+
+
 def padded(line: str, width: int) -> str:
     """The line, filled up with blanks to `width` terminal cells."""
     from rich.cells import cell_len

@@ -9,9 +9,9 @@ from shlex import quote
 import click
 
 from slicetape.cli.nodes import attached, kind_of, said
-from slicetape.cli.output import width
+from slicetape.cli.output import on_terminal, width
 from slicetape.cli.target import Target
-from slicetape.cli.text import one_line, visible, when
+from slicetape.cli.text import one_line, visible, when, wrapped
 from slicetape.log.events import (
     AssistantAttempt,
     AssistantMessage,
@@ -223,6 +223,8 @@ def _bounded(text: str, most: int | None, *, indent: str = "  ", more: str = "")
         if most is not None and len(line) > _LINE:
             yield f"{indent}{line[:_LINE]}"
             yield _dim(f"{indent}… {len(line) - _LINE:,} more chars in this line{where}")
+        elif most is None and on_terminal():
+            yield from (indent + piece for piece in wrapped(line, width() - len(indent)))
         else:
             yield indent + line
     if len(shown) < len(lines):
