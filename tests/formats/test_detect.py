@@ -80,7 +80,10 @@ def test_a_document_is_recognised_by_a_key_behind_a_long_value(tmp_path):
     path = written(tmp_path, long, "long.json")
     with pytest.raises(TranscriptError):
         detect(path.read_bytes()[: 1 << 16], "long.json")
-    assert list(open_sessions(path)) is not None
+    assert [session.format for session in open_sessions(path)] == ["mini-swe-agent"]
+    odd = written(tmp_path, {"info": {"submission": "x" * 100_000}}, "odd.json")
+    with pytest.raises(TranscriptError, match="is JSON, but no transcript"):
+        open_sessions(odd)
 
 
 def test_a_named_format_is_not_guessed(tmp_path):

@@ -2,13 +2,14 @@ import json
 
 import pytest
 
+from data import shared
 from imported import written
 from slicetape.errors import TranscriptError
 from slicetape.formats.counts import count
 from slicetape.formats.dsh import open_sessions
 from slicetape.formats.source import Transcript
 from slicetape.log.codec import encode_event
-from slicetape.log.events import UserMessage
+from slicetape.log.events import ToolResult, UserMessage, type_of
 
 HEAD = {"type": "session", "version": 3, "id": "real-id", "createdAt": 1000, "isSeeded": False}
 HEAD |= {"delegationDepth": 0}
@@ -108,3 +109,18 @@ def test_a_kind_that_may_not_be_skipped_refuses_the_log(tmp_path):
 def test_a_file_that_is_no_log_is_refused(tmp_path, rows, problem):
     with pytest.raises(TranscriptError, match=problem):
         read(tmp_path, *rows)
+
+
+def test_a_pruned_result_is_counted_as_a_compaction_and_not_twice():
+    path = shared("dsh-logs/v3-codemode.jsonl")
+    (session,) = open_sessions(Transcript(path))
+    found = list(session.events)
+    replaced = [event for event in found if isinstance(event, ToolResult) and not event.is_original]
+    brackets = [event for event in found if type_of(event).startswith("compaction/")]
+    others = [e for e in found if isinstance(e, UserMessage) and not e.is_original]
+    assert replaced
+    counts = count(found, "dsh-session")
+    assert counts.compactions == len(replaced) + len(brackets) + len(others)
+    assert counts.tool_calls == len(
+        [e for e in found if isinstance(e, ToolResult) and e.is_original]
+    )

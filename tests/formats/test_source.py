@@ -51,8 +51,15 @@ def test_a_cut_or_damaged_packing_is_never_silent(tmp_path, cut):
         read.extend(transcript.lines())
     with pytest.raises(TranscriptError, match=r"'t.jsonl' cannot be unpacked"):
         transcript.document(decoder(object))
+    whole = transcript.head(1 << 30)
+    assert whole
+    assert DATA.startswith(whole)
+
+
+def test_a_packing_without_one_readable_byte_is_refused(tmp_path):
+    transcript = Transcript(written(tmp_path, gzip.compress(DATA)[:20], "t.jsonl"))
     with pytest.raises(TranscriptError, match="cannot be unpacked"):
-        transcript.head(1 << 30)
+        transcript.head(10)
 
 
 def test_a_cut_packed_transcript_is_imported_as_far_as_it_goes(tmp_path):
@@ -61,7 +68,7 @@ def test_a_cut_packed_transcript_is_imported_as_far_as_it_goes(tmp_path):
         said = {"role": "user", "content": f"message {n * 7919 % 3001}"}
         lines.append(json.dumps({"type": "message", "message": said}).encode() + b"\n")
     path = written(tmp_path, gzip.compress(b"".join(lines))[:-4000], "t.jsonl.gz")
-    (session,) = open_sessions(path, format="pi")
+    (session,) = open_sessions(path)
     events = list(session.events)
     assert 1000 < len(events) < 9000
     (note,) = session.notes

@@ -33,12 +33,17 @@ class Transcript:
         self.attachments = attachments or drop
 
     def head(self, size: int) -> bytes:
-        """At most `size` bytes from the beginning, unpacked."""
+        """At most `size` bytes from the beginning, unpacked; fewer where damage follows."""
+        parts: list[bytes] = []
         with closing(self.open()) as file:
             try:
-                return file.read(size)
+                while size > 0 and (part := file.read1(size)):
+                    parts.append(part)
+                    size -= len(part)
             except _UNPACK_ERRORS as error:
-                raise self.error(f"cannot be unpacked: {error}") from None
+                if not parts:
+                    raise self.error(f"cannot be unpacked: {error}") from None
+        return b"".join(parts)
 
     def lines(self) -> Iterator[bytes]:
         """The lines, with their ends. A file that cannot be unpacked raises `Damaged` there."""
@@ -65,7 +70,7 @@ class Transcript:
         """An error that names the file."""
         return TranscriptError(f"{self.path.name!r} {problem}"[:2000])
 
-    def open(self) -> BinaryIO:
+    def open(self) -> io.BufferedReader:
         """The unpacked bytes; what kind of packing it is shows in the first bytes."""
         try:
             file = self.path.open("rb")
