@@ -88,6 +88,10 @@ def test_a_damage_that_no_finished_turn_follows_is_cut_off_but_kept(tmp_path: Pa
     assert (len(again.events), again.damage) == (10, None)
     kept = list(tmp_path.glob("session.v3.jsonl.cut-*"))
     assert [file.read_bytes() for file in kept] == [b"\n".join(lines[10:])]
+    path.write_bytes(b"\n".join([*lines[:10], b"other"]) + b"\n")
+    with SessionLog.open(path) as log:
+        log.append(human("again"))
+    assert len(list(tmp_path.glob("session.v3.jsonl.cut-*"))) == 2
 
 
 def test_a_damaged_last_line_is_told(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 
 from slicetape.errors import StorageFailed
@@ -170,13 +171,9 @@ def _read(fd: int, start: int, end: int) -> bytes:
 
 
 def _put_aside(path: Path, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        _write_all(fd, data, 0)
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-    _sync_folder(path.parent)
+    """Keep `data` in a new file, numbered when others were cut at the same place."""
+    names = chain((path,), (path.with_name(f"{path.name}-{n}") for n in count(2)))
+    os.close(_published(next(name for name in names if not name.exists()), (data,)))
 
 
 def _published(path: Path, pieces: Iterable[bytes]) -> int:
