@@ -1,0 +1,89 @@
+"""The table of results in README.md: every arm over the shared long sessions; prints JSON.
+
+Long means ten human turns or more; the Aider history, many short chats in one file, is left out.
+Figures are sums of an arm over sums of `transcript`, each session in tokens of its own counter.
+`dearer` lists the sessions of any length that cost more under `tape`. Needs SLICETAPE_DATA.
+"""
+
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from slicetape.replay.arms import arms
+from slicetape.replay.replay import Options, recordings, replay_session
+from slicetape.replay.report import SessionReport, totals
+
+ONLY_IF_SHORTER = "tape{history.sealOnlyIfShorter=true}"
+ARMS = f"compact,mask:30,tape,{ONLY_IF_SHORTER}"
+TURNS = 10
+LEFT_OUT = "aider-md"
+
+
+def main() -> int:
+    """Replay everything twice, with heads and without; the exit status."""
+    root = os.environ.get("SLICETAPE_DATA")
+    if not root:
+        print(json.dumps({"skipped": "SLICETAPE_DATA is not set"}))
+        return 0
+    sessions = sorted(transcripts(Path(root) / "transcripts"))
+    found = {
+        name: list(replayed(sessions, Options(arms=arms(ARMS), head=head)))
+        for name, head in (("with_head", None), ("without_head", 0))
+    }
+    result = {"python": platform.python_version(), "cores": os.cpu_count()}
+    for name, rows in found.items():
+        result[name] = summary(rows)
+    print(json.dumps(result, indent=1))
+    return 0
+
+
+def transcripts(folder: Path) -> Iterator[Path]:
+    """The files that count."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    for row in manifest["sessions"]:
+        if row["format"] != LEFT_OUT:
+            yield folder / row["file"].removeprefix("transcripts/")
+
+
+def replayed(files: Iterable[Path], options: Options) -> Iterator[SessionReport]:
+    """Every session of the files under every arm."""
+    for file in files:
+        for recording in recordings(file):
+            yield replay_session(recording, options)
+
+
+def summary(rows: Sequence[SessionReport]) -> dict[str, object]:
+    """Ratios and checks over the long sessions, and which sessions lose."""
+    long = [row for row in rows if row.turns >= TURNS]
+    return {
+        "long_sessions": len(long),
+        "requests": sum(row.steps for row in long),
+        "arms": {
+            name: {
+                "vs_transcript": {key: round(n, 3) for key, n in total.vs_transcript.items()},
+                "prefix_breaks_in_turn": total.prefix_breaks_in_turn,
+                "lint_errors": total.lint_errors,
+                "recoverable": total.recoverable,
+            }
+            for name, total in totals(long).items()
+        },
+        "dearer": {row.id: ratios for row in rows if (ratios := dearer(row))},
+    }
+
+
+def dearer(row: SessionReport) -> dict[str, object]:
+    """Turns and cost ratios of a session that costs more under `tape` on a sheet, else nothing."""
+    plain = row.arms["transcript"].cost
+    found = {
+        arm: {sheet: round(cost / plain[sheet], 3) for sheet, cost in row.arms[arm].cost.items()}
+        for arm in ("tape", ONLY_IF_SHORTER)
+    }
+    lost = any(ratio > 1 for ratio in found["tape"].values())
+    return {"turns": row.turns, **found} if lost else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
