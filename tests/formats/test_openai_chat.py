@@ -238,3 +238,15 @@ def test_a_malformed_file_is_refused_in_one_line_that_says_where(tmp_path, value
     assert "bad.json" in str(caught.value)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_tool_schemas_of_another_shape_are_kept_as_they_are(tmp_path):
+    tools = ["read", {"type": "web_search"}, {"name": "f", "parameters": {"type": "object"}}]
+    record = {"messages": TALK[:3], "tools": tools}
+    ((_, events),) = imported(open_sessions, written(tmp_path, record))
+    (header,) = [event for event in events if isinstance(event, RequestHeader)]
+    assert json.loads(bytes(header.data.header.tools)) == [
+        "read",
+        {"type": "web_search"},
+        {"name": "f", "description": "", "parameters": {"type": "object"}},
+    ]

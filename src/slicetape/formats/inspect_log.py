@@ -13,6 +13,7 @@ import msgspec
 
 from slicetape.formats.decoding import decoder
 from slicetape.formats.documents import documents, events_of, numbered, outcome
+from slicetape.formats.inspect_events import LoggedEvent, Output, Replies
 from slicetape.formats.media import Attachments
 from slicetape.formats.parts import Content, Part, block, schemas
 from slicetape.formats.pending import ResultBlock
@@ -50,40 +51,11 @@ class _Message(msgspec.Struct):
     model: str | None = None
 
 
-class _Reply(msgspec.Struct):
-    id: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Reply | None = None
-    stop_reason: str | None = None
-
-
-class _Output(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: Any = None
-
-
-class _Event(msgspec.Struct, omit_defaults=True):
-    event: str = ""
-    timestamp: str | float | None = None
-    completed: Any = None
-    id: Any = None
-    model: Any = None
-    tools: Any = None
-    output: _Output | str | None = None
-    type: Any = None
-    tokens_before: Any = None
-    tokens_after: Any = None
-    source: Any = None
-    metadata: Any = None
-
-
 class _Sample(msgspec.Struct):
     id: Any = None
     epoch: int | None = None
     messages: list[_Message] | None = None
-    events: list[_Event] | None = None
+    events: list[LoggedEvent] | None = None
     attachments: dict[str, str] | None = None
     scores: Any = None
     error: Any = None
@@ -108,13 +80,14 @@ _decode = decoder(_Log)
 def open_sessions(transcript: Transcript) -> Iterator[ImportedSession]:
     """One session of each sample that has messages."""
     for id, (task, sample) in numbered(transcript.name, _samples(transcript)):
-        replies = _Replies(sample)
+        said = sum(message.role == "assistant" for message in sample.messages or ())
+        replies = Replies(sample.events or (), replies=said)
         created_at = replies.first or epoch_ms(task.created) or 0
         recorder = Recorder(id, created_at=created_at)
         recorder.route(Route("", task.model or ""))
-        said = _record(sample, replies, recorder, transcript.attachments)
+        recording = _record(sample, replies, recorder, transcript.attachments)
         head = header(id, created_at=created_at)
-        yield ImportedSession(id, FORMAT, head, events_of(recorder, said))
+        yield ImportedSession(id, FORMAT, head, events_of(recorder, recording))
 
 
 def _samples(transcript: Transcript) -> Iterator[tuple[_Task, _Sample]]:
@@ -128,62 +101,12 @@ def _samples(transcript: Transcript) -> Iterator[tuple[_Task, _Sample]]:
         raise transcript.error("has no samples with messages; write the log with its samples")
 
 
-def _time(value: Any) -> str | float | None:
-    return value if isinstance(value, str | int | float) else None
-
-
-class _Replies:
-    """What the events of a sample tell of each reply: its model event, and compactions before it.
-
-    Replies are told by message id, by order where the log has no ids.
-    """
-
-    def __init__(self, sample: _Sample) -> None:
-        events = sample.events or []
-        self.first = next((t for e in events if (t := epoch_ms(e.timestamp)) is not None), None)
-        self.answered = {
-            event.id: epoch_ms(_time(event.completed) or event.timestamp)
-            for event in events
-            if event.event == "tool" and isinstance(event.id, str)
-        }
-        self._by_id: dict[str, _Event] = {}
-        self._in_order: list[_Event] = []
-        self._compactions: dict[int, list[_Event]] = {}
-        waiting: list[_Event] = []
-        for event in events:
-            if event.event == "compaction":
-                waiting.append(event)
-            elif event.event == "model" and isinstance(event.output, _Output):
-                if not event.output.choices:
-                    continue
-                self._in_order.append(event)
-                self._compactions[id(event)] = waiting
-                waiting = []
-                reply = event.output.choices[0].message
-                if reply and reply.id:
-                    self._by_id[reply.id] = event
-        self.left = waiting
-        self._ordered = len(self._in_order) == sum(
-            message.role == "assistant" for message in sample.messages or ()
-        )
-
-    def of(self, message: _Message, number: int) -> _Event | None:
-        """The model event of the reply `message`, the `number`th one from 0."""
-        if message.id in self._by_id:
-            return self._by_id[message.id]
-        return self._in_order[number] if self._ordered and not self._by_id else None
-
-    def compactions(self, event: _Event) -> list[_Event]:
-        """The compactions between the model event before `event` and this one."""
-        return self._compactions[id(event)]
-
-
 def _record(
-    sample: _Sample, replies: _Replies, recorder: Recorder, keep: Attachments
+    sample: _Sample, replies: Replies, recorder: Recorder, keep: Attachments
 ) -> Iterator[None]:
     reader = _Reader(sample, replies, recorder, keep)
-    for number, message in enumerate(sample.messages or (), 1):
-        recorder.at(number)
+    for message in sample.messages or ():
+        reader.at(None)
         reader.read(message)
         yield
     reader.compacted(replies.left)
@@ -195,7 +118,7 @@ class _Reader:
     """The state between messages: how many replies there were, and the times of results."""
 
     def __init__(
-        self, sample: _Sample, replies: _Replies, recorder: Recorder, keep: Attachments
+        self, sample: _Sample, replies: Replies, recorder: Recorder, keep: Attachments
     ) -> None:
         self._attachments = sample.attachments or {}
         self._replies = replies
@@ -203,6 +126,12 @@ class _Reader:
         self._keep = keep
         self._count = 0
         self._spoken = False
+        self._now = replies.first or 0
+
+    def at(self, time: int | None) -> None:
+        """Set the time of what follows: the recorded one, never before what is already said."""
+        self._now = max(self._now + 1, time or 0)
+        self._recorder.at(0, self._now)
 
     def read(self, message: _Message) -> None:
         match message.role:
@@ -218,7 +147,7 @@ class _Reader:
                 content = self._blocks(message.content)
                 self._recorder.keep("x/message", {"role": role, "content": content})
 
-    def compacted(self, events: list[_Event]) -> None:
+    def compacted(self, events: list[LoggedEvent]) -> None:
         """Keep the compactions that happened here."""
         for event in events:
             self._recorder.settle()
@@ -242,12 +171,12 @@ class _Reader:
 
     def _assistant(self, message: _Message) -> None:
         recorder = self._recorder
-        event = self._replies.of(message, self._count)
+        event = self._replies.of(message.id, self._count)
         self._count += 1
         usage = None
-        if event is not None and isinstance(event.output, _Output):
+        if event is not None and isinstance(event.output, Output):
             self.compacted(self._replies.compactions(event))
-            recorder.at(self._count, epoch_ms(event.timestamp))
+            self.at(epoch_ms(event.timestamp))
             usage = inspect_usage(event.output.usage)
             self._tools(event, message.model or "")
         recorder.step(model=message.model or "", usage=usage)
@@ -258,7 +187,7 @@ class _Reader:
             given = arguments(self._resolved(call.arguments))
             recorder.call(call.id or "", call.function or "", given)
 
-    def _tools(self, event: _Event, model: str) -> None:
+    def _tools(self, event: LoggedEvent, model: str) -> None:
         tools = self._resolved(event.tools)
         self._recorder.route(Route("", model or event.model or "", tools=schemas(tools)))
 
@@ -271,9 +200,7 @@ class _Reader:
 
     def _result(self, message: _Message) -> None:
         recorder, id = self._recorder, message.tool_call_id or ""
-        time = self._replies.answered.get(id)
-        if time is not None:
-            recorder.at(0, time)
+        self.at(self._replies.answered.get(id))
         failure = message.error
         content = self._blocks(message.content)
         if failure is None:

@@ -87,18 +87,8 @@ class _Record(_Message):
         return None
 
 
-_OUTCOME = (
-    "id",
-    "instance_id",
-    "task_id",
-    "traj_id",
-    "trial",
-    "reward",
-    "resolved",
-    "exit_status",
-    "patch",
-    "info",
-)
+_NAMES = ("id", "instance_id", "task_id", "traj_id", "trial")
+_OUTCOME = (*_NAMES, "reward", "resolved", "exit_status", "patch", "info")
 _decode = decoder(_Record | list[_Record])  # type: ignore[arg-type]
 
 

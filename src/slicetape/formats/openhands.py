@@ -3,7 +3,7 @@
 The stream names sources, ids and causes. The oldest files hold `[action, observation]` pairs,
 or a flat list whose action fields stand at the top level; there an observation answers the
 action before it. Edits carry old and new file contents beside the text that the model received;
-they are not kept.
+they are not kept. Past 250 lines: the three layouts share one reading.
 """
 
 from collections.abc import Iterator
