@@ -278,6 +278,26 @@ def test_missing_tables_are_damage(path: Path) -> None:
     catalog.close()
 
 
+def test_rows_that_no_catalog_writes_are_damage(path: Path) -> None:
+    catalog = Catalog(path)
+    catalog.put(session("s"), [text(1, "apple")])
+    with sqlite3.connect(path) as db:
+        db.execute("update documents set kind = 'nonsense'")
+    db.close()
+    assert catalog.search("apple") == []
+    assert catalog.sessions() == []
+    catalog.close()
+
+
+def test_a_file_that_is_damaged_again_and_again_is_refused(path: Path) -> None:
+    catalog = Catalog(path)
+    row = SessionRow(id="s", path="p", title=None)  # type: ignore[arg-type]
+    with pytest.raises(StorageFailed, match="damaged again as soon as it is made anew"):
+        catalog.put(row, [])
+    assert catalog.put(session("s"), [])
+    catalog.close()
+
+
 def test_two_that_find_the_damage_make_one_new_file(path: Path) -> None:
     first, second = Catalog(path), Catalog(path)
     with sqlite3.connect(path) as db:

@@ -13,6 +13,7 @@ theirs it gives every page of ours.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from math import log2
@@ -24,11 +25,13 @@ from data import GOLDEN, shared
 from slicetape.errors import LogError, RecallError
 from slicetape.log.codec import decode_event
 from slicetape.log.events import Event, ToolResult
+from slicetape.log.messages import Text, ToolResultBlock
 from slicetape.log.spill import Blobs, SessionSpills, Spill, spill_head
 from slicetape.recall import search as ours
 from slicetape.recall.arguments import span, turn_id
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
+from slicetape.recall.records import result_blocks
 from slicetape.recall.result import grep_page, lines_page
 from slicetape.recall.spilled import NoSpills
 from slicetape.recall.step import render_step
@@ -356,3 +359,39 @@ def test_recorded_parts_of_results_are_equal() -> None:
 def test_recorded_turn_ids_are_read_alike() -> None:
     for case in json.loads((GOLDEN / "recall/turn-ids.json").read_text())["cases"]:
         assert turn_id(case["value"]) == case["turn"], case
+
+
+LOCATOR = re.compile(r"(recall_turn|expand_result)\((\{[^}]*\})\)")
+
+
+@pytest.mark.parametrize(
+    "name", ["basic", "fold", "abort", "context", "recall", "resume", "ptc", "long", "spill"]
+)
+def test_every_result_of_a_recorded_session_is_reached_from_its_pages(name: str) -> None:
+    lines, events = logged(f"sessions/{name}.jsonl")
+    recall = Recall.of(View.of(events), line=lines.__getitem__)
+    results = {
+        event.seq: [result_text_of(block) for block in result_blocks(event)]
+        for event in events
+        if isinstance(event, ToolResult) and event.is_original
+    }
+    reached: dict[int, list[str]] = {seq: [] for seq in results}
+    for turn in recall.view.turns.status:
+        page = dispatch("recall_turn", {"turn": str(turn)}, recall)
+        listed = [line for line in page.split("\n") if line.startswith("[tool step ")]
+        for line in listed:
+            tool, arguments = LOCATOR.findall(line)[-1]
+            address = json.loads(arguments)
+            text = dispatch(tool, address, recall)
+            if address["seq"] in reached:
+                reached[address["seq"]].append(text.split("\n", 1)[1])
+        full = dispatch("recall_turn", {"turn": str(turn), "view": "full"}, recall)
+        records = json.loads(full.split("recorded file metadata)\n")[-1])
+        assert [record["data"] for record in records] == [
+            json.loads(lines[seq])["data"] for seq in recall.view.turns.members.get(turn, ())
+        ]
+    assert reached == results
+
+
+def result_text_of(block: ToolResultBlock) -> str:
+    return "\n".join(part.text for part in block.content if isinstance(part, Text))

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 import msgspec
 
+from slicetape.errors import StorageFailed
 from slicetape.log.catalogfile import inode_of, opened, raise_refusal, remade, transaction
 from slicetape.log.catalogrows import CatalogHit, DocumentRow, Kind, SessionRow
 
@@ -132,15 +133,17 @@ class Catalog:
         return self._run(read)
 
     def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        for _ in range(2):
+        damage: Exception | None = None
+        for _ in range(3):
             try:
                 return work(self._db)
-            except sqlite3.Error as error:
+            except (sqlite3.Error, msgspec.ValidationError) as error:
                 raise_refusal(self.path, error)
+                damage = error
                 self._db.close()
                 self._db = remade(self.path, instead_of=self._inode)
                 self._inode = inode_of(self.path)
-        return work(self._db)
+        raise StorageFailed(f"{self.path}: damaged again as soon as it is made anew: {damage}")
 
 
 def _session(row: tuple[object, ...]) -> SessionRow:

@@ -72,7 +72,7 @@ def remade(path: Path, *, instead_of: int | None) -> sqlite3.Connection:
         raise StorageFailed(f"{path}: the index cannot be made: {error.strerror}") from None
 
 
-def raise_refusal(path: Path, error: sqlite3.Error) -> None:
+def raise_refusal(path: Path, error: Exception) -> None:
     """Raise StorageFailed for what starting anew would not repair; return for damage."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in REFUSED:

@@ -12,7 +12,7 @@ from slicetape.errors import RecallError
 from slicetape.log.codec import encode_event
 from slicetape.log.events import Event
 from slicetape.log.oddities import conceal_in_line, halves_written
-from slicetape.log.spill import Blobs, SessionSpills
+from slicetape.log.spill import SessionSpills
 from slicetape.recall.arguments import Arguments, counted, turn_id
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
@@ -61,7 +61,7 @@ class Recall:
         `SessionSpills`.
         """
         log = session.log
-        spills = SessionSpills(log.events, Blobs.beside(log.path), known)
+        spills = SessionSpills(log.events, log.blobs, known)
         return cls(session.view, Index(session.view), spills, log.raw, **rest)
 
     @classmethod
