@@ -417,3 +417,12 @@ def test_the_import_of_a_long_session_holds_no_display_copies(tmp_path):
         tracemalloc.stop()
     assert path.stat().st_size > 20_000_000
     assert peak < 4_000_000
+
+
+def test_writes_that_live_for_an_hour_are_kept_aside_once_a_response(tmp_path):
+    written = {"ephemeral_5m_input_tokens": 1, "ephemeral_1h_input_tokens": 8}
+    usage = {"input_tokens": 1, "cache_creation_input_tokens": 9, "cache_creation": written}
+    first, second = (reply("m1", text(said), usage=usage) for said in ("a", "b"))
+    _, events = read(tmp_path, user("go"), first, second)
+    assert kept(events, "x/usage") == [{"cacheWrite1hTokens": 8, "cacheWrite5mTokens": 1}]
+    assert count(events, "claude-code").usage.written == 9

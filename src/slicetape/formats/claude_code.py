@@ -54,11 +54,17 @@ class _Part(msgspec.Struct, omit_defaults=True):
     tool_name: str = ""
 
 
+class _Written(msgspec.Struct):
+    ephemeral_5m_input_tokens: int = 0
+    ephemeral_1h_input_tokens: int = 0
+
+
 class _Usage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: _Written | None = None
 
 
 class _Message(msgspec.Struct):
@@ -163,6 +169,7 @@ class _Reader:
             self._response = message.id
             model = "" if message.model == _SYNTHETIC else message.model
             recorder.step(id=record.uuid or message.id, model=model)
+            self._written(message.usage)
         for part in self._parts(message):
             self._said(part)
         if message.usage:
@@ -171,6 +178,14 @@ class _Reader:
             recorder.stop("error", message=_joined(message.content), code="api-error")
         elif message.stop_reason == "max_tokens":
             recorder.stop("max-tokens")
+
+    def _written(self, usage: _Usage | None) -> None:
+        """Keep which writes to the cache live for an hour: they have a price of their own."""
+        written = usage.cache_creation if usage else None
+        if written and written.ephemeral_1h_input_tokens:
+            hour, minutes = written.ephemeral_1h_input_tokens, written.ephemeral_5m_input_tokens
+            data = {"cacheWrite1hTokens": hour, "cacheWrite5mTokens": minutes}
+            self._recorder.keep("x/usage", data)
 
     def _said(self, part: _Part) -> None:
         recorder = self._recorder
