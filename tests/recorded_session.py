@@ -40,7 +40,7 @@ class Drive:
 
     def __init__(self, log: SessionLog, settings: HistorySettings | None) -> None:
         self.recorded = View(log.events)
-        self.session = Session(SessionLog.in_memory(log.header))
+        self.session = Session(SessionLog.in_memory(log.header), strict=False)
         self.settings = settings
         self.moments: list[Moment] = []
         self.warnings: list[str] = []

@@ -4,13 +4,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from story import Story
 
 from slicetape.errors import InvalidEvent
 from slicetape.log.events import Event, Replace, SystemMessage, ToolResult, UserMessage
 from slicetape.log.messages import Message, Source, Text
 from slicetape.log.seqs import pack
 from slicetape.surface import View, messages, project
+from story import Story
 
 
 def said(seq: int, op: Replace | str = "append", cites: tuple[int, ...] = ()) -> UserMessage:

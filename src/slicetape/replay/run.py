@@ -78,7 +78,7 @@ class _Replayer:
         self._counts = counts
         self._seqs: dict[int, int] = {}
         self._origin: Event | None = None
-        session = Session(SessionLog.in_memory(recording.header))
+        session = Session(SessionLog.in_memory(recording.header), strict=False)
         head = setting.head + (setting.recall_head if arm.recalls else 0)
         meter = Meter(
             session,

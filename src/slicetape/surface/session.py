@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from slicetape.log.events import Event
 from slicetape.log.log import SessionLog
+from slicetape.log.rules import Rules
 from slicetape.surface.surface import Edit
 from slicetape.surface.view import View
 
@@ -13,13 +14,17 @@ Listener = Callable[[Event, Edit | None], None]
 class Session:
     """One session: append to the log, and the view follows.
 
-    An event that breaks a rule raises InvalidEvent with log and view unchanged.
+    An event that breaks a rule raises InvalidEvent with log and view unchanged. `strict` also
+    holds turns and steps to the rules of a live session: dense numbers, calls before results.
+    Recordings, which a host has checked, do without.
     """
 
     __slots__ = ("_listeners", "log", "view")
 
-    def __init__(self, log: SessionLog) -> None:
+    def __init__(self, log: SessionLog, *, strict: bool = True) -> None:
         self.log = log
+        if strict and log.writable:
+            log.attach(Rules.over(log.events))
         self.view = View.of(log.events)
         self._listeners: list[Listener] = []
 
