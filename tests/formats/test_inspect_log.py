@@ -167,6 +167,16 @@ def test_events_that_fit_no_message_give_no_usage(tmp_path):
     assert count(events, "inspect").usage is None
 
 
+def test_a_sample_without_events_begins_when_its_log_was_made(tmp_path):
+    value = log(sample(said("user", "Go."), said("assistant", "Yes.")))
+    value["eval"]["created"] = "2025-05-12T20:27:36+00:00"
+    ((session, events),) = imported(open_sessions, written(tmp_path, value))
+    assert session.header.created_at == 1747081656000
+    times = [event.time - session.header.created_at for event in events]
+    assert times == sorted(times)
+    assert {*times} == {1, 2}
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [

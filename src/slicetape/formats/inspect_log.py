@@ -85,7 +85,8 @@ def open_sessions(transcript: Transcript) -> Iterator[ImportedSession]:
         created_at = replies.first or epoch_ms(task.created) or 0
         recorder = Recorder(id, created_at=created_at)
         recorder.route(Route("", task.model or ""))
-        recording = _record(sample, replies, recorder, transcript.attachments)
+        reader = _Reader(sample, replies, recorder, transcript.attachments, created_at)
+        recording = _record(sample, reader, recorder)
         head = header(id, created_at=created_at)
         yield ImportedSession(id, FORMAT, head, events_of(recorder, recording))
 
@@ -101,15 +102,12 @@ def _samples(transcript: Transcript) -> Iterator[tuple[_Task, _Sample]]:
         raise transcript.error("has no samples with messages; write the log with its samples")
 
 
-def _record(
-    sample: _Sample, replies: Replies, recorder: Recorder, keep: Attachments
-) -> Iterator[None]:
-    reader = _Reader(sample, replies, recorder, keep)
+def _record(sample: _Sample, reader: "_Reader", recorder: Recorder) -> Iterator[None]:
     for message in sample.messages or ():
         reader.at(None)
         reader.read(message)
         yield
-    reader.compacted(replies.left)
+    reader.finish()
     names = ("id", "epoch", "scores", "error", "limit")
     outcome(recorder, {name: getattr(sample, name) for name in names})
 
@@ -118,7 +116,7 @@ class _Reader:
     """The state between messages: how many replies there were, and the times of results."""
 
     def __init__(
-        self, sample: _Sample, replies: Replies, recorder: Recorder, keep: Attachments
+        self, sample: _Sample, replies: Replies, recorder: Recorder, keep: Attachments, now: int
     ) -> None:
         self._attachments = sample.attachments or {}
         self._replies = replies
@@ -126,12 +124,16 @@ class _Reader:
         self._keep = keep
         self._count = 0
         self._spoken = False
-        self._now = replies.first or 0
+        self._now = now
 
     def at(self, time: int | None) -> None:
         """Set the time of what follows: the recorded one, never before what is already said."""
         self._now = max(self._now + 1, time or 0)
         self._recorder.at(0, self._now)
+
+    def finish(self) -> None:
+        """Keep what happened behind the last message."""
+        self._compacted(self._replies.left)
 
     def read(self, message: _Message) -> None:
         match message.role:
@@ -147,7 +149,7 @@ class _Reader:
                 content = self._blocks(message.content)
                 self._recorder.keep("x/message", {"role": role, "content": content})
 
-    def compacted(self, events: list[LoggedEvent]) -> None:
+    def _compacted(self, events: list[LoggedEvent]) -> None:
         """Keep the compactions that happened here."""
         for event in events:
             self._recorder.settle()
@@ -175,7 +177,7 @@ class _Reader:
         self._count += 1
         usage = None
         if event is not None and isinstance(event.output, Output):
-            self.compacted(self._replies.compactions(event))
+            self._compacted(self._replies.compactions(event))
             self.at(epoch_ms(event.timestamp))
             usage = inspect_usage(event.output.usage)
             self._tools(event, message.model or "")
