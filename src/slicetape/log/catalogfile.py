@@ -40,10 +40,8 @@ def opened(path: Path) -> sqlite3.Connection:
     StorageFailed when the disk refuses.
     """
     try:
-        db = _connected(path)
-        if _has_schema(db):
+        if db := _connected(path):
             return db
-        db.close()
     except sqlite3.Error as error:
         raise_refusal(path, error)
     except OSError as error:
@@ -61,10 +59,9 @@ def remade(path: Path, *, instead_of: int | None) -> sqlite3.Connection:
             if inode_of(path) == instead_of:
                 for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
                     path.with_name(name).unlink(missing_ok=True)
-            db = _connected(path)
-            if not _has_schema(db):
-                raise StorageFailed(f"{path}: another program uses this file; it must be ours")
-            return db
+            if db := _connected(path):
+                return db
+            raise StorageFailed(f"{path}: another program uses this file; move its file away")
     except sqlite3.Error as error:
         raise_refusal(path, error)
         raise StorageFailed(f"{path}: {error}; delete it, it is made anew") from None
@@ -100,12 +97,21 @@ def inode_of(path: Path) -> int | None:
         return None
 
 
-def _connected(path: Path) -> sqlite3.Connection:
-    path.touch(mode=0o600)
+def _connected(path: Path) -> sqlite3.Connection | None:
+    """A connection to the file, made when missing; None when its tables are not ours."""
+    if not path.exists():
+        path.touch(mode=0o600)
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-    db.execute("pragma journal_mode = wal")
-    db.execute("pragma synchronous = normal")
-    return db
+    try:
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma synchronous = normal")
+        if _has_schema(db):
+            return db
+    except BaseException:
+        db.close()
+        raise
+    db.close()
+    return None
 
 
 def _has_schema(db: sqlite3.Connection) -> bool:
