@@ -56,8 +56,25 @@ COMMANDS = {
 }
 
 
+class _NoReader(Exception):
+    """Nobody reads the output any more."""
+
+
+class _Stopped(Exception):
+    """The user stopped the program."""
+
+
 class Program(click.Group):
     """The group of all commands, loaded one by one."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command. What click would end the process for is ours to tell."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _NoReader from None
+        except (KeyboardInterrupt, click.Abort) as stopped:
+            raise _Stopped from stopped
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands that are there, in the order in which people meet them."""
@@ -125,9 +142,9 @@ def run(arguments: Sequence[str]) -> int:
         return _ended(wrong, str(wrong), 2, state)
     except SlicetapeError as wrong:
         return _ended(wrong, str(wrong), 1, state)
-    except (KeyboardInterrupt, click.Abort) as stopped:
+    except (_Stopped, KeyboardInterrupt, click.Abort) as stopped:
         return _ended(stopped, "stopped", STOPPED, state, word="")
-    except BrokenPipeError:
+    except (_NoReader, BrokenPipeError):
         _drop_stdout()
         return NO_READER
     except OSError as wrong:
