@@ -253,6 +253,14 @@ def test_the_limit_is_one_to_twenty(limit: Any, found: int) -> None:
     assert len(hits(story, "apple", **options)) == found
 
 
+def test_a_query_of_any_length_is_looked_for_in_bounded_time() -> None:
+    words = [f"w{number:06}" for number in range(100_000)]
+    assert terms(" ".join(words)) == tuple(words[:256])
+    story = Story()
+    story.turn(1, "w000255 here", "w000256 there")
+    assert [line[:21] for line in hits(story, " ".join(words))] == ["- slice-turn-1 [user]"]
+
+
 def test_with_very_many_terms_repetition_may_outweigh_one_more_term() -> None:
     story = Story()
     words = [f"word{number:03}" for number in range(250)]

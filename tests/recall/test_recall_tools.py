@@ -125,6 +125,11 @@ def test_what_is_no_integer_names_no_turn(value: Any) -> None:
     assert lenient(story, "recall_turn", turn=value).startswith("ERROR ")
 
 
+def test_arguments_are_one_object() -> None:
+    with pytest.raises(RecallError, match="invalid arguments: they must be one JSON object"):
+        dispatch("recall_turn", ["1"], Story().recall())  # type: ignore[arg-type]
+
+
 def test_an_unknown_tool_lists_the_tools() -> None:
     with pytest.raises(RecallError, match='no recall tool "forget"; there are recall_turn, reca'):
         dispatch("forget", {}, Story().recall())

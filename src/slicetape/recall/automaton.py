@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
 
-MOST_NODES = 400
+MOST_NODES = 2_000
 """Nodes of a machine; a state holds at most so many."""
 
 MOST_WORK = 1_000_000

@@ -15,6 +15,9 @@ from slicetape.recall.ranking import Found, Slots, matched_groups, ranked
 Scope = Literal["dialogue", "auto"]
 DEFAULT_LIMIT = 5
 MOST_HITS = 20
+MOST_TERMS = 256
+"""Terms of a query that are looked for."""
+
 OUTPUT_SLOTS = 3
 """Hits of tool output that scope `auto` keeps beside the others."""
 
@@ -50,7 +53,7 @@ def terms(query: str) -> tuple[str, ...]:
     A word is a run of letters, numbers, `_`, `.` and `-` of two or more characters. CJK writes
     words without blanks, so each word is followed by every two neighbouring letters of each CJK
     run in it, in order and once a word; a word that is such a pair is not repeated. All of them
-    are terms of equal weight.
+    are terms of equal weight; those beyond the first 256 are left out.
     """
     found: list[str] = []
     for word in SEPARATORS.split(query.lower()):
@@ -59,7 +62,7 @@ def terms(query: str) -> tuple[str, ...]:
                 run[at : at + 2] for run in CJK_RUN.findall(word) for at in range(len(run) - 1)
             ]
             found += dict.fromkeys([word, *pairs])
-    return tuple(found)
+    return tuple(found[:MOST_TERMS])
 
 
 def searched_kinds(scope: Scope, kinds: Sequence[Kind]) -> tuple[Kind, ...]:

@@ -98,6 +98,8 @@ def dispatch(
         raise RecallError(f"no recall tool {as_json(name)[:80]}; there are {', '.join(RUN)}")
     if recall is None:
         raise RecallError(name + (LONE_AGENT if name in SHORT_LONE else NO_OWNER))
+    if not isinstance(arguments, Mapping):
+        raise RecallError("invalid arguments: they must be one JSON object")
     wrong = violations(name, arguments, lenient=lenient)
     if wrong:
         raise RecallError(f"invalid arguments: {'; '.join(wrong)}")
