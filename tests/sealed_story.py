@@ -11,6 +11,7 @@ from slicetape.log.log import SessionLog
 from slicetape.log.messages import Message, Source, Text, text_of
 from slicetape.loop.prestep import Prestep, Sealed
 from slicetape.policy.settings import HistorySettings
+from slicetape.recall.tools import Recall, dispatch
 from slicetape.surface import messages
 from story import Story
 
@@ -56,12 +57,22 @@ class SealedStory(Story):
 
     @property
     def ranges(self) -> list[str]:
-        """The turns that each entry says it covers."""
-        return [text.split(" · ")[1].removeprefix("turns ") for text in self.tape]
+        """The turns that each entry says it covers; empty where it says none."""
+        return [
+            text.split(" · ")[1].removeprefix("turns ") if " · " in text else ""
+            for text in self.tape
+        ]
 
     @property
     def cited(self) -> set[int]:
         return {seq for entry in self.entries for seq in entry.sources}
+
+    def recall(self, tool: str, **arguments: Any) -> str:
+        """What a recall tool returns for this session."""
+        return dispatch(tool, arguments, Recall.of(self.view))
+
+    def page(self, turn: int, view: str = "full") -> str:
+        return self.recall("recall_turn", turn=str(turn), view=view)
 
     def request(self) -> list[Message]:
         """The messages that the next request is built from."""

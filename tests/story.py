@@ -75,7 +75,7 @@ class Story:
 
     def __init__(self, log: SessionLog | None = None) -> None:
         self.session = Session(log or SessionLog.in_memory(header()), strict=False)
-        self.turn = self.view.turns.last_turn
+        self.turn = self.view.turns.open or self.view.turns.last_turn
         self.step = 0
 
     @property
