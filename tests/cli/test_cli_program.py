@@ -37,7 +37,9 @@ def leaves() -> list[tuple[str, click.Command]]:
 
 
 def test_every_command_of_the_table_is_there() -> None:
-    missing = [name for name, row in COMMANDS.items() if not find_spec(f"slicetape.cli.{row.module}")]
+    missing = [
+        name for name, row in COMMANDS.items() if not find_spec(f"slicetape.cli.{row.module}")
+    ]
     assert missing == []
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import click
 
-from slicetape.cli.text import one_line, plain, safe_json, visible
+from slicetape.cli.text import counted, one_line, plain, safe_json, visible
 
 _DEFAULT_WIDTH = 100
 
@@ -64,7 +64,8 @@ def verbatim(text: str, *, json_too: bool = True) -> None:
     out.flush()
     if lost:
         where = "; --json has them as escapes" if json_too else ""
-        warn(f"{lost} halves of surrogate pairs were printed as U+FFFD{where}", word="note")
+        halves = counted(lost, "half of a surrogate pair", "halves of surrogate pairs")
+        warn(f"{halves} printed as U+FFFD{where}", word="note")
 
 
 def warn(text: str, *, word: str = "warning") -> None:
@@ -125,7 +126,7 @@ def told(error: Exception) -> str:
     """What an error says to a person; of the operating system, the file and the reason."""
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
-        return f"{error.filename}: {reason}" if error.filename else reason
+        return f"{str(error.filename)[:300]}: {reason}" if error.filename else reason
     return str(error)
 
 
