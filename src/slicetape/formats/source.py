@@ -112,7 +112,10 @@ class _Zstd(_Owning):
     """Any number of zstd frames as one stream; a frame that ends early is an error."""
 
     def __init__(self, file: BinaryIO) -> None:
-        size = zstandard.frame_content_size(file.read(18))
+        try:
+            size = zstandard.frame_content_size(file.read(18))
+        except zstandard.ZstdError:
+            size = -1  # a damaged head; reading says what is wrong with it
         file.seek(0)
         reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
         super().__init__(reader, file)
