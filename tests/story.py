@@ -149,6 +149,12 @@ class Story:
             self.called(id, name, arguments)
         return said
 
+    def asks(self, id: str, name: str) -> Event:
+        """An assistant message whose call never started: no tool/call follows."""
+        message = self._message("assistant", Source(kind="model"), (ToolCall(id, name, "{}"),))
+        data = AssistantData(self.turn, self.step, message)
+        return self.add(AssistantMessage(data=data, surface_op="append"))
+
     def called(self, id: str, name: str, arguments: Any) -> Event:
         data = ToolCallData(self.turn, self.step, id, name, _arguments(arguments))
         return self.add(ToolCalled(data=data))
