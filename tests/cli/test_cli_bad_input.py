@@ -228,3 +228,24 @@ def test_a_log_that_breaks_the_surface_says_which_event(cli: Cli, tmp_path: Path
     found = cli("verify", log, "--json").json
     assert [(p["seq"], p["rule"]) for p in found["problems"]] == [(seq, "surface")]
     assert len(cli("show", log, "--events").rows) == seq + 1
+
+
+def test_a_packed_log_of_a_newer_format_or_without_a_header(cli: Cli, tmp_path: Path) -> None:
+    first = rows()[0]
+    newer = gzip.compress(first.replace(b'"version":3', b'"version":9') + b"\n")
+    assert "format 9" in cli.fails("show", saved(tmp_path / "a.jsonl.gz", newer))
+    weird = b'{"type":"future/kind","seq":0,"time":1,"data":{}}'
+    packed = gzip.compress(b"\n".join([first, weird, b""]))
+    assert "future/kind" in cli.fails("show", saved(tmp_path / "b.jsonl.gz", packed))
+    odd = first.replace(b'"id":', b'"x":')
+    assert "not a session log" in cli.fails(
+        "show", saved(tmp_path / "c.jsonl.gz", gzip.compress(odd))
+    )
+
+
+def test_a_packed_log_that_is_cut_is_shown_as_far_as_it_goes(cli: Cli, tmp_path: Path) -> None:
+    packed = gzip.compress(shared(LOG).read_bytes() * 1)
+    ran = cli("show", saved(tmp_path / "a.jsonl.gz", packed[: len(packed) * 3 // 4]))
+    assert ran.code == 0
+    assert "cut or damaged" in ran.err
+    assert "── turn 1" in ran.out

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,14 @@ def test_pictures_are_kept_by_content(cli: Cli, tmp_path: Path) -> None:
     shown = cli("show", "p").out
     assert f"[image 1×1 image/png sha256:{kept.name}]" in shown
     assert kept.read_bytes().startswith(b"\x89PNG")
+    assert cli("verify", "p", "--json").json["notes"] == []
+    kept.write_bytes(b"other")
+    (problem,) = cli("verify", "p", "--json").json["problems"]
+    assert problem["rule"] == "blob-changed"
+    kept.unlink()
+    assert cli("verify", "p", "--json").json["notes"] == [
+        "1 picture named here and not kept in this home"
+    ]
 
 
 def test_a_file_of_several_sessions_gives_all_of_them(cli: Cli, tmp_path: Path) -> None:
@@ -203,3 +213,44 @@ def test_a_cut_transcript_is_imported_with_a_warning(cli: Cli, tmp_path: Path) -
     assert (ran.code, ran.out) == (0, "fix\n")
     assert "warning:" in ran.err
     assert "line 3 is damaged" in ran.err
+
+
+def test_a_bar_is_shown_on_a_terminal_and_ids_stay_on_stdout(cli: Cli, tmp_path: Path) -> None:
+    files = [transcript(tmp_path / f"t{n}.jsonl") for n in range(4)]
+    ran = cli("import", *files, terminal=True)
+    assert ran.out.split() == ["t0", "t1", "t2", "t3"]
+    assert "importing t1.jsonl" in ran.err
+    assert cli("sessions", terminal=True).err
+    assert "verifying" in cli("verify", "--all", terminal=True).err
+
+
+def test_a_full_disk_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+    file = transcript(tmp_path / "fix.jsonl")
+    code = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400, 400))\n"
+        "from slicetape.cli.program import run\n"
+        "sys.exit(run(sys.argv[1:]))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, "import", str(file)], capture_output=True, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stdout == b""
+    assert ran.stderr.startswith(b"error: ")
+    assert b"nothing was written: File too large" in ran.stderr
+    assert stored(cli) == []
+    assert cli("import", file).out == "fix\n"
+
+
+def test_a_full_disk_behind_stdout_is_told(cli: Cli, tmp_path: Path) -> None:
+    log = told(tmp_path / "a.jsonl", two_turns)
+    for command in ("show", "export", "recall"):
+        more = ["expand", "5"] if command == "recall" else []
+        with Path("/dev/full").open("wb") as full:
+            ran = subprocess.run(
+                [sys.executable, "-m", "slicetape.cli", command, str(log), *more],
+                stdout=full, stderr=subprocess.PIPE, check=False,
+            )  # fmt: skip
+        assert ran.returncode == 1, command
+        assert ran.stderr == b"error: No space left on device\n", command

@@ -1,10 +1,12 @@
 """`slicetape recall`: the text a model gets, verbatim."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from cli_run import Cli, told, two_turns
+from data import shared
 from slicetape.log.log import SessionLog
 from slicetape.recall.tools import Recall, dispatch
 from slicetape.surface import View
@@ -60,7 +62,7 @@ def test_every_tool_prints_what_a_model_gets(
         (("expand", "0"), "not a tool result"),
         (("expand", "5", "--lines", "90-99"), "empty range"),
         (("expand", "5", "--block", "2"), "no result block 2"),
-        (("expand", "5", "--format-version", "0"), "Do not relabel an old locator"),
+        (("expand", "5", "--format-version", "0"), "seqs change between formats"),
         (("search", "notes", "--kinds", "tool"), "must be one of"),
     ],
 )
@@ -141,3 +143,16 @@ def test_a_spilled_result_comes_back_whole(cli: Cli, tmp_path: Path) -> None:
     (blob,) = (cli.home / "sessions").rglob("blobs/*")
     blob.unlink()
     assert "cannot be read from here" in cli.fails("recall", "story", "expand", "4")
+
+
+def test_an_old_locator_is_explained_and_never_followed(cli: Cli) -> None:
+    path = shared("dsh-logs/v0-tools.jsonl")
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()[1:]]
+    old = next(row for row in rows if row["type"] == "tool/result")
+    chunk = next(row for row in rows if "seq0" in row)
+    shown = [json.loads(line) for line in cli("show", path, "--events").out.splitlines()]
+    now = next(row["seq"] for row in shown if row["type"] == "tool/result")
+    err = cli.fails("recall", path, "expand", str(old["seq"]), "--format-version", "0")
+    assert f"seq {old['seq']} of format 0 is seq {now} in this session" in err
+    err = cli.fails("recall", path, "expand", str(chunk["seq0"]), "--format-version", "0")
+    assert "folded into another event" in err

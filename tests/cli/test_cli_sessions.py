@@ -1,5 +1,6 @@
 """`slicetape sessions` and `slicetape search`: what is at home, through the derived index."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -57,9 +58,8 @@ def test_without_sessions_the_next_step_is_named(cli: Cli) -> None:
 
 def test_lines_on_a_terminal_keep_its_width(cli: Cli, tmp_path: Path) -> None:
     long = {**CLAUDE[0], "message": {"role": "user", "content": "连接" * 200}}
-    (tmp_path / "x.jsonl").write_text("")
     file = transcript(tmp_path / "l.jsonl")
-    file.write_text(__import__("json").dumps(long) + "\n")
+    file.write_text(json.dumps(long) + "\n")
     cli("import", file)
     from rich.cells import cell_len
 
@@ -141,3 +141,21 @@ def test_a_session_that_grows_is_read_again(cli: Cli, tmp_path: Path) -> None:
 def test_a_query_is_words_and_never_syntax(cli: Cli, tmp_path: Path, query: str) -> None:
     filled(cli, tmp_path)
     assert cli("search", "--", query).code == 0
+
+
+def test_an_index_that_cannot_be_kept_is_made_for_the_command(cli: Cli, tmp_path: Path) -> None:
+    filled(cli, tmp_path)
+    (cli.home / "index.sqlite").mkdir()
+    ran = cli("search", "thirty", "--json")
+    assert ran.rows[0]["session"] == "old"
+    assert "every session is read anew" in ran.err
+
+
+def test_many_sessions_that_cannot_be_read_are_summed_up(cli: Cli, tmp_path: Path) -> None:
+    for n in range(7):
+        cli("import", transcript(tmp_path / f"t{n}.jsonl"))
+    for path in cli.home.rglob("session.v3.jsonl"):
+        path.write_bytes(bytes(100))
+    ran = cli("sessions")
+    assert ran.err.count("warning:") == 6
+    assert "2 more sessions cannot be read" in ran.err

@@ -58,7 +58,11 @@ def test_turn_rules(cli: Cli, tmp_path: Path) -> None:
         story.start(turn=3)
         story.end()
 
-    assert problems(cli, told(tmp_path / "a.jsonl", tell)) == [(3, "turns"), (4, "turns"), (6, "turns")]
+    assert problems(cli, told(tmp_path / "a.jsonl", tell)) == [
+        (3, "turns"),
+        (4, "turns"),
+        (6, "turns"),
+    ]
 
 
 def test_an_unanswered_call_is_named_once(cli: Cli, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from slicetape.cli.output import progress, warn
-from slicetape.errors import LogError
+from slicetape.errors import LogError, StorageFailed
 from slicetape.log.catalog import Catalog
 from slicetape.log.catalogrows import SessionRow
 from slicetape.log.older import read_any
@@ -49,16 +49,23 @@ def _kept_or_passing(store: Store, found: list[StoredSession]) -> Iterator[Catal
         with _passing() as catalog:
             yield catalog
         return
-    if os.access(store.home, os.W_OK):
-        catalog = Catalog(store.home / FILE)
-        try:
+    try:
+        catalog = Catalog(_writable(store.home) / FILE)
+    except StorageFailed as error:
+        warn(f"{error}; every session is read anew for this command")
+        with _passing() as catalog:
             yield catalog
-        finally:
-            catalog.close()
         return
-    warn(f"{store.home}: cannot be written, so every session is read anew for this command")
-    with _passing() as catalog:
+    try:
         yield catalog
+    finally:
+        catalog.close()
+
+
+def _writable(home: Path) -> Path:
+    if not os.access(home, os.W_OK):
+        raise StorageFailed(f"{home}: cannot be written")
+    return home
 
 
 @contextmanager
@@ -79,7 +86,8 @@ def _refresh(catalog: Catalog, found: list[StoredSession]) -> None:
     stale = set(catalog.stale((path, stat.size, stat.mtime) for path, stat in stats.items()))
     changed = [session for session in found if str(session.log) in stale or session.problem]
     problems = []
-    with progress("reading", len(changed)) as bar:
+    size = sum(stats[str(one.log)].size for one in changed if str(one.log) in stats)
+    with progress("reading", len(changed), size=size) as bar:
         for session in changed:
             bar.step(session.id)
             try:

@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from slicetape.cli.pictures import Pictures, named_in
 from slicetape.cli.target import Target, view_only_from
 from slicetape.cli.text import counted
 from slicetape.errors import DamagedLog, InvalidEvent, LogError
@@ -77,8 +79,8 @@ class Report:
         }
 
 
-def check(found: Target) -> Report:
-    """Check one session from its first event to its last."""
+def check(found: Target, *, home: Path | None = None) -> Report:
+    """Check one session from its first event to its last, and the pictures of it in `home`."""
     log = found.log
     report = Report(found.id, events=len(log.events))
     if found.damage:
@@ -87,6 +89,8 @@ def check(found: Target) -> Report:
     _check_turns(log.events, report)
     _Requests(log, report).check()
     _check_spills(log, report)
+    if home is not None:
+        _check_pictures(log.events, Pictures(home), report)
     return report
 
 
@@ -117,6 +121,22 @@ def _check_spills(log: SessionLog, report: Report) -> None:
                 report.problem(event.seq, "blob-changed", str(error))
             except LogError as error:
                 report.problem(event.seq, "blob-missing", f"{error}: {row.sha256[:80]}")
+
+
+def _check_pictures(events: Sequence[Event], pictures: Pictures, report: Report) -> None:
+    gone = 0
+    seen: set[str] = set()
+    for event in events:
+        for sha256 in named_in(event):
+            if sha256 in seen:
+                continue
+            seen.add(sha256)
+            state = pictures.state(sha256)
+            gone += state == "gone"
+            if state == "changed":
+                report.problem(event.seq, "blob-changed", f"the bytes of picture {sha256} changed")
+    if gone:
+        report.notes.append(f"{counted(gone, 'picture')} named here and not kept in this home")
 
 
 class _Requests:

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from slicetape.cli.output import progress, told, warn
+from slicetape.cli.pictures import Pictures
 from slicetape.cli.target import LOG_FORMAT, Target, read_file, view_only_from
 from slicetape.cli.text import visible
 from slicetape.errors import DamagedLog, SessionNotFound, SlicetapeError, StorageFailed
@@ -84,7 +85,8 @@ def import_(
     folder = str(Path(project).expanduser().absolute()) if project is not None else None
     asked = Asked(format, id_, folder, to_damage)
     home, failed = Home.at(Store()), False
-    with progress("importing", len(files)) as bar:
+    size = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
+    with progress("importing", len(files), size=size) as bar:
         for file in files:
             bar.step(Path(file).name)
             try:
@@ -169,16 +171,3 @@ def _digest(lines: Iterable[bytes]) -> bytes:
         mark.update(line)
         mark.update(b"\n")
     return mark.digest()
-
-
-class Pictures:
-    """The pictures of transcripts, kept once each by content."""
-
-    def __init__(self, home: Path) -> None:
-        self._folder = home / "attachments" / "v1"
-
-    def keep(self, sha256: str, data: bytes) -> None:
-        """Keep the bytes of a picture under their sha256, unless they are there."""
-        path = self._folder / sha256
-        if not path.exists():
-            place(path, (data,))

@@ -12,6 +12,7 @@ import click
 from slicetape.cli.text import counted, one_line, plain, safe_json, visible
 
 _DEFAULT_WIDTH = 100
+_LONG = 20_000_000
 
 
 def on_terminal() -> bool:
@@ -131,9 +132,12 @@ def told(error: Exception) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Bar]:
-    """A bar on stderr while work of `total` pieces is done; nothing on a pipe or for one piece."""
-    if total < 2 or not sys.stderr.isatty():
+def progress(label: str, total: int, *, size: int = 0) -> Iterator[Bar]:
+    """A bar on stderr while work of `total` pieces is done; nothing on a pipe.
+
+    One piece gets a bar only when its `size` in bytes says that it takes a while.
+    """
+    if not sys.stderr.isatty() or (total < 2 and size < _LONG):
         yield _NoBar()
         return
     bar = _RichBar(label, total)

@@ -1,5 +1,6 @@
 """`slicetape recall`: the four tools of a model, by hand."""
 
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +10,10 @@ import click
 from slicetape.cli.output import echo_json, on_terminal, verbatim
 from slicetape.cli.target import Target, target
 from slicetape.cli.text import plain
-from slicetape.log.events import FORMAT_VERSION
+from slicetape.errors import RecallError
+from slicetape.log.events import FORMAT_VERSION, Foreign
 from slicetape.log.spill import SessionSpills
+from slicetape.log.upgrade import IMPORT_KIND, seq_now
 from slicetape.recall.index import KINDS
 from slicetape.recall.tools import Recall, dispatch
 
@@ -120,6 +123,8 @@ def expand(
 ) -> None:
     """One tool result, whole or some of its lines."""
     arguments = {"seq": seq, "formatVersion": version, "block": block}
+    if version != FORMAT_VERSION:
+        raise RecallError(_explained(asked.found, seq, version))
     if not raw:
         asked.answer("expand_result", {**arguments, "lines": lines, "grep": grep})
         return
@@ -133,3 +138,24 @@ def expand(
         verbatim(text)
     else:
         sys.stdout.buffer.write(plain(text)[0])
+
+
+def _explained(found: Target, seq: int, version: int) -> str:
+    """What became of a seq that was printed under another format version."""
+    for event in found.log.events:
+        if isinstance(event, Foreign) and event.kind == IMPORT_KIND:
+            note = json.loads(bytes(event.data))
+            if note.get("fromVersion") == version:
+                now = seq_now(note["seqMap"], seq)
+                if now is None:
+                    where = "was folded into another event"
+                    return f"seq {seq} of format {version} {where}; search for its text instead"
+                where = f"is seq {now}"
+                return (
+                    f"seq {seq} of format {version} {where} in this session, which has format "
+                    f"{FORMAT_VERSION}; ask for that one if it is what you mean"
+                )
+    return (
+        f"seq {seq} was printed under format {version}, this session has format {FORMAT_VERSION}, "
+        "and seqs change between formats; `recall SESSION search` gives fresh locators"
+    )

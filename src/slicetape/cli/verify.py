@@ -11,6 +11,7 @@ from slicetape.cli.output import progress
 from slicetape.cli.target import Target, of_log, target
 from slicetape.cli.text import counted, one_line, visible
 from slicetape.errors import SlicetapeError
+from slicetape.log.store import Store, default_home
 
 _EXAMPLES = """\b
 Examples:
@@ -36,8 +37,6 @@ def verify(sessions: tuple[str, ...], *, everything: bool, as_json: bool) -> Non
         raise click.UsageError("name a SESSION, or --all")
     sources = [(name, partial(target, name)) for name in sessions]
     if everything:
-        from slicetape.log.store import Store
-
         sources += [(one.id, partial(of_log, one.log)) for one in Store().sessions()]
     failed = False
     with progress("verifying", len(sources)) as bar:
@@ -59,7 +58,7 @@ def _checked(name: str, read: Callable[[], Target]) -> Report:
         report = Report(name)
         report.problem(None, "log", str(error))
         return report
-    return check(found)
+    return check(found, home=default_home())
 
 
 def _lines(report: Report) -> Iterator[str]:
