@@ -48,6 +48,7 @@ def test_every_tool_prints_what_a_model_gets(
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.rstrip("\n") == tool_text(log, name, arguments).rstrip("\n")
     found = cli("recall", "--json", log, *typed).json
+    assert cli("recall", log, *typed, "--json").json == found
     assert found["text"] == tool_text(log, name, arguments)
     assert (found["session"], found["tool"]) == ("story", name)
 
@@ -70,6 +71,12 @@ def test_what_cannot_be_recalled_says_why(
     cli: Cli, log: Path, typed: tuple[str, ...], says: str
 ) -> None:
     assert says in cli.fails("recall", log, *typed)
+
+
+def test_help_of_a_tool_needs_no_session(cli: Cli) -> None:
+    ran = cli("recall", "absent", "expand", "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert "--grep" in ran.out
 
 
 def test_wrong_usage(cli: Cli, log: Path) -> None:

@@ -8,7 +8,7 @@ lies behind it.
 from collections.abc import Iterator
 from pathlib import Path
 
-from slicetape.errors import DamagedLog, LogError, UnsupportedFormat
+from slicetape.errors import DamagedLog, InvalidEvent, LogError, UnsupportedFormat
 from slicetape.formats.decoding import Damaged
 from slicetape.formats.source import Transcript
 from slicetape.log.codec import header_version
@@ -30,8 +30,8 @@ def in_its_place(path: Path) -> tuple[SessionLog, str] | None:
         first = next(Transcript(path).lines(), b"")
         if header_version(first) != FORMAT_VERSION:
             return None
-    except Damaged:
-        first = b""
+    except (Damaged, InvalidEvent):
+        pass  # no header: reading says what the file is
     log = SessionLog.read(path, to_damage=True)
     return log, str(log.damage) if log.damage is not None else ""
 

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
@@ -27,25 +27,44 @@ Examples:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The session that is asked, and how its answers are printed."""
+    """The session that is asked, read when a tool needs it, and how its answers are printed."""
 
-    found: Target
+    session: str
+    format: str | None
     as_json: bool
 
-    def recall(self) -> Recall:
-        """What the tools read."""
-        log = self.found.log
-        spills = SessionSpills(log.events, log.blobs)
-        return Recall.of(self.found.view, spills=spills, line=log.raw)
+    def read(self) -> Target:
+        """Open the session."""
+        return target(self.session, format=self.format).tell()
 
     def answer(self, tool: str, arguments: Mapping[str, object]) -> None:
         """Print what a tool returns. RecallError when it cannot answer."""
         given = {key: value for key, value in arguments.items() if value is not None}
-        text = dispatch(tool, given, self.recall())
+        found = self.read()
+        text = dispatch(tool, given, _reader(found))
         if self.as_json:
-            echo_json({"session": self.found.id, "tool": tool, "arguments": given, "text": text})
+            echo_json({"session": found.id, "tool": tool, "arguments": given, "text": text})
         else:
             verbatim(text)
+
+
+def _reader(found: Target) -> Recall:
+    log = found.log
+    return Recall.of(found.view, spills=SessionSpills(log.events, log.blobs), line=log.raw)
+
+
+def _take_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.obj = replace(ctx.obj, as_json=True)
+
+
+_json = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=_take_json,
+    help="Print the answer as one JSON object.",
+)
 
 
 @click.group(epilog=_EXAMPLES)
@@ -56,14 +75,15 @@ class Asked:
 def recall(ctx: click.Context, session: str, format: str | None, *, as_json: bool) -> None:
     """Bring turns, steps and results of a SESSION (or FILE) back verbatim.
 
-    The text is the one that a model gets. Options of recall stand before the name of the tool.
+    The text is the one that a model gets. --format stands before the name of the tool.
     """
-    ctx.obj = Asked(target(session, format=format).tell(), as_json)
+    ctx.obj = Asked(session, format, as_json)
 
 
 @recall.command(epilog="\b\nExample:\n  slicetape recall 7f3a turn 12 --full")
 @click.argument("turn", metavar="N")
 @click.option("--full", is_flag=True, help="With reasoning, calls and every original record.")
+@_json
 @click.pass_obj
 def turn(asked: Asked, turn: str, *, full: bool) -> None:
     """One turn as it was said."""
@@ -73,6 +93,7 @@ def turn(asked: Asked, turn: str, *, full: bool) -> None:
 @recall.command(epilog="\b\nExample:\n  slicetape recall 7f3a step 12 3")
 @click.argument("turn", metavar="TURN")
 @click.argument("step", metavar="STEP")
+@_json
 @click.pass_obj
 def step(asked: Asked, turn: str, step: str) -> None:
     """The calls of one step, and every result in full."""
@@ -86,6 +107,7 @@ def step(asked: Asked, turn: str, step: str) -> None:
     "--scope", type=click.Choice(("dialogue", "auto")), help="auto looks into tool output as well."
 )
 @click.option("--kinds", metavar="LIST", help=f"Only these kinds of text: {','.join(KINDS)}.")
+@_json
 @click.pass_obj
 def search(
     asked: Asked, query: tuple[str, ...], limit: int | None, scope: str | None, kinds: str | None
@@ -110,6 +132,7 @@ def search(
     show_default=True,
     help="The formatVersion printed beside the seq.",
 )
+@_json
 @click.pass_obj
 def expand(
     asked: Asked,
@@ -124,7 +147,7 @@ def expand(
     """One tool result, whole or some of its lines."""
     arguments = {"seq": seq, "formatVersion": version, "block": block}
     if version != FORMAT_VERSION:
-        raise RecallError(_explained(asked.found, seq, version))
+        raise RecallError(_explained(asked.read(), seq, version))
     if not raw:
         asked.answer("expand_result", {**arguments, "lines": lines, "grep": grep})
         return
@@ -132,7 +155,7 @@ def expand(
         raise click.UsageError("--raw prints the whole text; leave out --lines, --grep and --json")
     from slicetape.recall.result import find_result
 
-    reader = asked.recall()
+    reader = _reader(asked.read())
     text = find_result(reader.view, arguments).text(reader.spills)
     if on_terminal():
         verbatim(text)

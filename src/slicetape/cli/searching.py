@@ -31,7 +31,14 @@ _NAMES = {
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("words", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1000),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="At most this many texts.",
+)
 @click.option("--kinds", metavar="LIST", help=f"Only these kinds of text: {','.join(KINDS)}.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 def search(words: tuple[str, ...], limit: int, kinds: str | None, *, as_json: bool) -> None:

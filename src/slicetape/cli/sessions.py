@@ -25,7 +25,9 @@ _TITLE = 60
 @click.option(
     "--project", metavar="CWD", help="Only sessions of this working directory or one below it."
 )
-@click.option("--limit", type=click.IntRange(min=1), help="At most this many sessions.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="At most this many sessions."
+)
 def sessions(project: str | None, limit: int | None, *, as_json: bool) -> None:
     """List sessions, newest first: id, time, turns, steps, size, project, first human words."""
     with catalog_at_home() as catalog:

@@ -5,9 +5,10 @@ from functools import partial
 
 import click
 
-from slicetape.cli.checking import Report, check
+from slicetape.cli.checking import check
 from slicetape.cli.output import as_json as to_json
 from slicetape.cli.output import progress
+from slicetape.cli.problems import Report
 from slicetape.cli.target import Target, of_log, target
 from slicetape.cli.text import counted, one_line, visible
 from slicetape.errors import SlicetapeError
