@@ -65,6 +65,7 @@ def summary(rows: Sequence[SessionReport]) -> dict[str, object]:
             name: {
                 "vs_transcript": {key: round(n, 3) for key, n in total.vs_transcript.items()},
                 "prefix_breaks_in_turn": total.prefix_breaks_in_turn,
+                "prefix_breaks_at_seal": total.prefix_breaks_at_seal,
                 "lint_errors": total.lint_errors,
                 "recoverable": total.recoverable,
             }
