@@ -191,10 +191,33 @@ def test_a_call_id_used_twice_within_a_step_binds_each_result_to_its_own_call() 
 
 def test_turns_read_out_of_order_are_compared_by_first_appearance() -> None:
     story = Story()
-    for number, text in ((1, "a"), (5, "b"), (3, "c"), (7, "d")):
+    for number, text in ((1, "a"), (3, "b"), (9, "c"), (2, "d")):
         story.start(number)
         story.reads("x", text)
         story.end()
-    assert "≠ turn 3 step" in line(story, 7)
-    assert "≠ turn 1 step" in line(story, 3)
-    assert "turn 7 step" not in line(story, 5)
+    assert "≠ turn 2 step" in line(story, 9), "the newest, not the nearest number"
+    assert "≠ turn 1 step" in line(story, 2)
+    assert "≠ turn 2 step" in line(story, 3), "turn 2 appeared last of those below 3"
+
+
+def test_reads_are_told_in_log_order_whatever_the_order_of_results() -> None:
+    story = Story()
+    results = [result.seq for result in turn(story, ("a", "1"), ("b", "2"), ("a", "3"))]
+    evidence = evidence_of(story)
+    reads = evidence.of_results(results[::-1])
+    assert reads == evidence.of_results(results)
+    assert [(read.target, read.step) for read in reads] == [("a", 3), ("b", 2)]
+
+
+def test_a_settlement_releases_its_binding() -> None:
+    story = Story()
+    story.start()
+    story.says(calls={"c1": ("run_code", {})})
+    story.nested("c1", "s", "read", {"path": "a"}, "body")
+    story.result("c1", "done")
+    story.end()
+    story.start()
+    story.says(calls={"c1": ("run_code", {})})
+    story.nested("c1", "s", "read", {"path": "b"}, "body", started=False)
+    story.result("c1", "done")
+    assert "b (1 lines" in line(story, 2)

@@ -236,6 +236,21 @@ class TestBudget:
         assert line(story, 1, len(bare)) == bare
         assert line(story, 1, len(bare) - 1) == ""
 
+    @pytest.mark.parametrize(("spare", "more"), [(0, False), (1, True)])
+    def test_an_entry_gives_a_line_2000_code_points(self, spare: int, more: bool) -> None:
+        def told(length: int) -> SealedStory:
+            story = SealedStory()
+            turn(story, *((f"{n}" * 145, "x") for n in range(8)), ("z" * length, "x"))
+            return story
+
+        length = 2_000 - len(line(told(1), 1, 9_999)) + 1 + spare
+        assert 0 < length <= 180
+        story = told(length)
+        story.start()
+        (shown,) = [row for row in story.tape[0].split("\n") if row.startswith("[files read")]
+        assert (len(shown) == 2_000) is not more
+        assert ("+1 more" in shown) is more
+
     def test_the_budget_counts_code_points(self) -> None:
         story = Story()
         turn(story, ("😀" * 100, "x"))
