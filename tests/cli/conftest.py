@@ -1,5 +1,7 @@
-"""Every command test has a home of its own."""
+"""Every command test has a home of its own, and reads its clock in UTC."""
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,5 +10,9 @@ from cli_run import Cli
 
 
 @pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    return Cli(tmp_path / "home", monkeypatch)
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cli]:
+    made = Cli(tmp_path / "home", monkeypatch)
+    time.tzset()
+    yield made
+    monkeypatch.undo()
+    time.tzset()

@@ -161,10 +161,17 @@ def test_context_pictures_errors_and_several_results(cli: Cli, tmp_path: Path) -
 
 def test_a_real_log_with_attempts_compactions_and_views(cli: Cli) -> None:
     path = shared("dsh-logs/v3-codemode.jsonl")
-    assert "── compaction" in cli("show", path).out
+    shown = cli("show", path).out
+    assert "── compaction of 3 nodes" in shown
+    assert "    ↳ " in shown
+    assert "    ↲ seq" in shown
+    nested = [row for row in cli("show", path, "--json").rows if row["kind"] == "nested-call"]
+    assert len(nested) == shown.count("    ↲ seq")
     kinds = {row["kind"] for row in cli("show", path, "--surface", "--json").rows}
     assert {"system", "assistant"} <= kinds
-    assert "a model call that gave no message" in cli("show", shared("dsh-logs/v4-tools.jsonl")).out
+    failing = cli("show", shared("dsh-logs/v4-tools.jsonl")).out
+    assert "a model call that gave no message" in failing
+    assert ": retry 1 after: " in failing
 
 
 def test_a_terminal_gets_words_wrapped_and_escapes_shown(cli: Cli, tmp_path: Path) -> None:

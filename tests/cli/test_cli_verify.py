@@ -44,6 +44,8 @@ def test_several_sessions_and_all_of_them(cli: Cli, tmp_path: Path) -> None:
         "absent: 1 problem",
         "two: ok",
     ]
+    assert ran.err == "3 sessions, 1 with problems\n"
+    assert cli("verify", "one", "two").err == "2 sessions, all ok\n"
     assert "name a SESSION, or --all" in cli.fails("verify", code=2)
 
 

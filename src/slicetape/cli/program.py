@@ -120,7 +120,8 @@ def program(ctx: click.Context, *, debug: bool) -> None:
     """Keep agent sessions whole, and the context that is sent small.
 
     SESSION is the id of a session or the beginning of one, FILE a log or a transcript of
-    Claude Code, Codex, OpenCode, pi, Gemini CLI, Copilot, Aider and others, compressed or not.
+    Claude Code, Codex, OpenCode, pi, Gemini CLI, Copilot, Aider and others, compressed or not;
+    FILE#2 is the second session of a file that holds several.
     """
     ctx.obj = {"debug": debug}
     if ctx.invoked_subcommand is None:

@@ -9,7 +9,8 @@ from slicetape.cli.nodes import surface_lines, surface_rows, tape_lines, tape_ro
 from slicetape.cli.output import as_json, on_terminal, paged
 from slicetape.cli.target import Target, target
 from slicetape.cli.text import safe_json
-from slicetape.cli.transcript import Reader, transcript_rows
+from slicetape.cli.transcript import Reader
+from slicetape.cli.transcript_rows import transcript_rows
 from slicetape.errors import UsageError
 from slicetape.log.events import Event, TurnEnd, TurnStart
 from slicetape.surface import View

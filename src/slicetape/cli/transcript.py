@@ -8,16 +8,19 @@ from shlex import quote
 
 import click
 
-from slicetape.cli.nodes import attached, kind_of, said
+from slicetape.cli.nodes import attached, said
 from slicetape.cli.output import on_terminal, width
 from slicetape.cli.target import Target
-from slicetape.cli.text import one_line, visible, when, wrapped
+from slicetape.cli.text import counted, one_line, visible, when, wrapped
 from slicetape.log.events import (
     AssistantAttempt,
     AssistantMessage,
     CompactionSummary,
+    Dispatch,
+    DispatchStart,
     Event,
     Foreign,
+    Retry,
     SystemMessage,
     ToolResult,
     TurnEnd,
@@ -34,7 +37,8 @@ from slicetape.log.messages import (
     ToolCall,
     ToolResultBlock,
 )
-from slicetape.recall.records import result_text, source_name
+from slicetape.log.seqs import unpack
+from slicetape.recall.records import source_name
 from slicetape.surface import View
 
 RESULT_LINES = 8
@@ -44,64 +48,12 @@ CONTEXT_LINES = 4
 """Lines of generated context and of reasoning that are printed."""
 
 _LINE = 400
-_NOTED = ("x/compaction", "x/microcompaction", "x/unread", "x/outcome")
-
-
-def transcript_rows(view: View, first: int, last: int) -> Iterator[dict[str, object]]:
-    """What was said and done from seq `first` to `last`, an object an event, for programs."""
-    for seq in range(first, last + 1):
-        event = view.events[seq]
-        if not event.is_original:
-            continue
-        row: dict[str, object] = {"seq": seq, "time": event.time}
-        if isinstance(event, TurnStart):
-            yield {**row, "kind": "turn-start", "turn": event.data.turn}
-        elif isinstance(event, TurnEnd):
-            reason = event.data.reason.kind
-            yield {**row, "kind": "turn-end", "turn": event.data.turn, "reason": reason}
-        elif isinstance(event, UserMessage):
-            row |= {"kind": kind_of(event), "turn": view.turns.owner(event)}
-            if event.data.source.kind != "user":
-                row["source"] = source_name(event.data.source)
-            yield {**row, "text": said(event.data)}
-        elif isinstance(event, SystemMessage):
-            yield {**row, "kind": "system", "text": said(event.data.message)}
-        elif isinstance(event, AssistantMessage):
-            yield row | _assistant_row(event)
-        elif isinstance(event, ToolResult):
-            yield from (row | found for found in _result_rows(view, event))
-
-
-def _assistant_row(event: AssistantMessage) -> dict[str, object]:
-    blocks = event.data.message.content
-    return {
-        "kind": "assistant",
-        "turn": event.data.turn,
-        "step": event.data.step,
-        "model": event.data.message.source.model,
-        "text": "".join(block.text for block in blocks if isinstance(block, Text)),
-        "reasoning": "".join(block.text for block in blocks if isinstance(block, Reasoning)),
-        "calls": [
-            {"id": block.id, "name": block.name, "arguments": block.arguments}
-            for block in blocks
-            if isinstance(block, ToolCall)
-        ],
-    }
-
-
-def _result_rows(view: View, event: ToolResult) -> Iterator[dict[str, object]]:
-    blocks = [b for b in event.data.message.content if isinstance(b, ToolResultBlock)]
-    for number, (block, name) in enumerate(zip(blocks, view.calls.names[event.seq], strict=True)):
-        yield {
-            "kind": "result",
-            "turn": event.data.turn,
-            "step": event.data.step,
-            "block": number + 1,
-            "call": block.tool_call_id,
-            "name": name,
-            "error": bool(block.is_error),
-            "text": result_text(block),
-        }
+_NOTED = frozenset(
+    """
+    x/compaction x/compaction-summary x/microcompaction x/note x/orphan-result x/outcome x/unread
+    """.split()  # noqa: SIM905
+)
+"""Kinds of our own events that say something about the conversation itself."""
 
 
 class Reader:
@@ -140,12 +92,26 @@ class Reader:
             yield from _labelled("system", said(event.data.message), CONTEXT_LINES, dim=True)
         elif isinstance(event, AssistantMessage):
             yield from self._assistant(event)
-        elif isinstance(event, AssistantAttempt):
-            yield _dim(f"step {event.data.step}: a model call that gave no message")
         elif isinstance(event, ToolResult):
             yield from self._result(event)
+        else:
+            yield from self._beside(event)
+
+    def _beside(self, event: Event) -> Iterator[str]:
+        """What happened beside what was said."""
+        if isinstance(event, AssistantAttempt):
+            yield _dim(f"step {event.data.step}: a model call that gave no message")
+        elif isinstance(event, DispatchStart):
+            arguments = one_line(bytes(event.data.arguments).decode(), max(30, width() - 40))
+            yield click.style(f"    ↳ {one_line(event.data.name, 40)} ", fg="yellow") + arguments
+        elif isinstance(event, Dispatch):
+            yield _dim(self._nested(event))
+        elif isinstance(event, Retry):
+            failure = one_line(event.data.failure.message, 200)
+            yield _dim(f"step {event.data.step}: retry {event.data.retry} after: {failure}")
         elif isinstance(event, CompactionSummary):
-            yield self._rule("compaction")
+            nodes = counted(len(unpack(event.data.shadowed_seqs)), "node")
+            yield self._rule(f"compaction of {nodes}")
         elif isinstance(event, Foreign) and event.kind in _NOTED:
             yield _dim(one_line(f"[{event.kind}] {bytes(event.data).decode()}", width() - 2))
 
@@ -181,6 +147,12 @@ class Reader:
             option = f" --block {number}" if len(blocks) > 1 else ""
             more = f"slicetape recall {self._named} expand {event.seq}{option}"
             yield from _bounded(text, RESULT_LINES, indent="    ", more=more)
+
+    def _nested(self, event: Dispatch) -> str:
+        size = sum(len(part.text) for part in event.data.content if isinstance(part, Text))
+        failed = " · error" if event.data.is_error else ""
+        name = one_line(event.data.name, 40)
+        return f"    ↲ seq {event.seq} · {name} · {counted(size, 'char')}{failed}"
 
     def _rule(self, *facts: str) -> str:
         title = " · ".join(filter(None, facts))

@@ -39,15 +39,18 @@ def verify(sessions: tuple[str, ...], *, everything: bool, as_json: bool) -> Non
     sources = [(name, partial(target, name)) for name in sessions]
     if everything:
         sources += [(one.id, partial(of_log, one.log)) for one in Store().sessions()]
-    failed = False
+    failed = 0
     with progress("verifying", len(sources)) as bar:
         for name, read in sources:
             bar.step(name)
             report = _checked(name, read)
-            failed |= not report.ok
+            failed += not report.ok
             bar.pause()
             for line in [to_json(report.shape())] if as_json else _lines(report):
                 click.echo(line)
+    if len(sources) > 1 and not as_json:
+        bad = f", {counted(failed, 'with problems', 'with problems')}" if failed else ", all ok"
+        click.echo(f"{counted(len(sources), 'session')}{bad}", err=True)
     if failed:
         click.get_current_context().exit(1)
 
