@@ -8,6 +8,7 @@ Figures are sums of an arm over sums of `transcript`, each session in tokens of 
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -67,12 +68,19 @@ def summary(rows: Sequence[SessionReport]) -> dict[str, object]:
                 "prefix_breaks_in_turn": total.prefix_breaks_in_turn,
                 "prefix_breaks_at_seal": total.prefix_breaks_at_seal,
                 "lint_errors": total.lint_errors,
+                "first_lint": first_lint(long, name),
                 "recoverable": total.recoverable,
             }
             for name, total in totals(long).items()
         },
         "dearer": {row.id: ratios for row in rows if (ratios := dearer(row))},
     }
+
+
+def first_lint(rows: Sequence[SessionReport], name: str) -> list[str]:
+    """The rules that the first finding of each session breaks."""
+    found = [row.arms[name].first_lint for row in rows if row.arms[name].first_lint]
+    return sorted({rule[1] if (rule := re.search("rule='([^']+)'", a)) else a for a in found})
 
 
 def dearer(row: SessionReport) -> dict[str, object]:
