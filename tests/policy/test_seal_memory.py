@@ -61,6 +61,9 @@ def test_a_snapshot_ahead_of_the_last_entry_is_free_again_when_that_entry_is_rep
     (entry,) = story.entries
     story.human()
     story.snapshot("newer")
+    story.end("aborted")
+    story.start()
+    assert story.entries == [entry], "the old snapshot is superseded now, and frozen"
     story.replaced(entry, entry, "condensed by others")
     story.end("aborted")
     Story.start(story)
