@@ -234,6 +234,33 @@ def test_the_glossary_has_every_word_that_is_linked_to_one_concept() -> None:
     assert {"session", "event", "seq", "turn", "step", "entry", "locator", "arm"} <= set(words)
 
 
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_format_of_the_log_names_every_kind_that_is_read_or_added() -> None:
+    from slicetape.log.kinds import KNOWN_TYPES
+
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    added = set(re.findall(r"\"(x/[a-z0-9-]+)\"", source))
+    kinds = (set(KNOWN_TYPES) - {"slicetape/foreign"}) | added
+    assert sorted(kind for kind in kinds if f"`{kind}`" not in page("docs/formats/log.md")) == []
+
+
+def test_the_page_of_transcripts_has_a_row_for_every_format() -> None:
+    from slicetape.formats.detect import MODULES
+
+    rows = re.findall(r"^\| `([a-z-]+)` \|", page("docs/formats/transcripts.md"), re.MULTILINE)
+    assert sorted(rows) == sorted(MODULES)
+
+
+def test_the_readme_has_a_row_for_every_command() -> None:
+    from slicetape.cli.program import COMMANDS
+
+    section = page("README.md").split("\n## Commands\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `([a-z]+)` \|", section, re.MULTILINE)) == sorted(COMMANDS)
+
+
 def test_the_readme_is_short_and_its_test_command_is_make_test() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(readme.splitlines()) <= 250
