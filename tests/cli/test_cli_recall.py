@@ -147,7 +147,9 @@ def test_a_spilled_result_comes_back_whole(cli: Cli, tmp_path: Path) -> None:
     assert cli("recall", path, "expand", "4", "--raw").out == full
     assert cli("import", path).code == 0
     assert cli("recall", "story", "expand", "4", "--raw").out == full
-    (blob,) = (cli.home / "sessions").rglob("blobs/*")
+    cli("import", path, "--id", "second")
+    assert cli("recall", "second", "expand", "4", "--raw").out == full
+    (blob,) = (cli.home / "sessions").rglob("story/blobs/*")
     blob.unlink()
     assert "cannot be read from here" in cli.fails("recall", "story", "expand", "4")
 

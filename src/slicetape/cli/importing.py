@@ -20,6 +20,7 @@ from slicetape.log.log import SessionLog
 from slicetape.log.logfile import place
 from slicetape.log.older import read_any
 from slicetape.log.scan import is_compressed
+from slicetape.log.spill import Blobs, copy_spills
 from slicetape.log.store import Store
 
 _EXAMPLES = """\b
@@ -137,6 +138,7 @@ def _put(home: Home, found: Target, asked: Asked) -> str:
         path = store.take_in(log, compressed=log.path is not None and is_compressed(log.path))
     else:
         path = store.path_for(header)
+        copy_spills(log.events, log.blobs, Blobs.beside(path))
         place(path, _pieces(log, header))
     home.taken[header.id] = path
     return header.id

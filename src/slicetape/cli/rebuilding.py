@@ -12,6 +12,7 @@ from slicetape.errors import InvalidEvent
 from slicetape.log.events import (
     AssistantAttempt,
     AssistantMessage,
+    CompactionPrune,
     Event,
     Replace,
     RequestHeader,
@@ -21,10 +22,11 @@ from slicetape.log.events import (
     is_entry,
 )
 from slicetape.log.log import SessionLog
+from slicetape.log.messages import Reasoning, ToolCall
 from slicetape.surface import Edit, View, message_at
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.fragment import Fragment, Wire
-from slicetape.wire.lint import CHAT, DEEPSEEK, MESSAGES, Rules
+from slicetape.wire.lint import CHAT, MESSAGES, Rules
 from slicetape.wire.lint_edits import IncrementalLint
 from slicetape.wire.openai_chat import ChatWire
 from slicetape.wire.prefix import HEAD, Break, Step
@@ -46,12 +48,14 @@ class _Requests:
         self._report = report
         self._view = View(log.events)
         self._wire, rules = _wire(log.events)
+        self._wants_reasoning = _is_deepseek(log.events)
         self._lint = IncrementalLint(rules)
         self._prefix = IncrementalPrefix(self._wire)
         self._head = b""
         self._edits: list[Event] = []  # what changed the surface since the last request
         self._host_rewrites = 0
-        self._bare: set[int] = set()
+        self._known = 0  # problems of the request before
+        self._bare: list[int] = []  # messages with calls and without reasoning
         self._seen: set[tuple[str, int, str]] = set()
 
     def check(self) -> None:
@@ -72,7 +76,7 @@ class _Requests:
         if self._bare:
             notes.append(
                 f"{counted(len(self._bare), 'message')} with calls and no recorded reasoning, "
-                f"the first at seq {min(self._bare)}; a provider that wants it back may refuse them"
+                f"the first at seq {self._bare[0]}; a provider that wants it back may refuse them"
             )
 
     def _advance(self, event: Event) -> bool:
@@ -84,6 +88,8 @@ class _Requests:
         edit = self._view.advance(event)
         if edit is not None:
             self._edit(event, edit)
+        if self._wants_reasoning and _is_bare(event):
+            self._bare.append(event.seq)
         return True
 
     def _edit(self, event: Event, edit: Edit) -> None:
@@ -111,44 +117,64 @@ class _Requests:
         broken = self._prefix.sent(step)
         if broken is not None and broken.kind != "seal":
             self._judge(broken, event)
-        if self._lint.count:
+        self._lint_request()
+        self._edits.clear()
+
+    def _lint_request(self) -> None:
+        """Note problems that no request before had; listing them walks the whole request."""
+        moved = any(isinstance(event.surface_op, Replace) for event in self._edits)
+        count = self._lint.count
+        if count and (moved or count != self._known):
             for problem in self._lint.problems():
-                seq = view.surface.nodes[problem.position]
+                seq = self._view.surface.nodes[problem.position]
                 key = (problem.rule, seq, problem.text)
-                if problem.rule == "missing-reasoning":  # the wire sends what was recorded
-                    self._bare.add(seq)
-                elif key not in self._seen:
+                if key not in self._seen:
                     self._seen.add(key)
                     self._report.problem(seq, problem.rule, problem.text)
+        self._known = count
         self._lint.sent()
-        self._edits.clear()
 
     def _judge(self, broken: Break, event: Event) -> None:
         """A break is a problem unless the host rewrote history, which it may."""
-        if broken.position == HEAD or any(map(_by_host, self._edits)):
+        if broken.position == HEAD or any(map(self._by_host, self._edits)):
             self._host_rewrites += 1
             return
         seq = event.seq if broken.seq is None else broken.seq
         self._report.problem(seq, "prefix", f"the request for seq {event.seq} changes {broken}")
 
-
-def _by_host(event: Event) -> bool:
-    """Whether the event is a rewrite that no policy of ours makes."""
-    if not isinstance(event.surface_op, Replace):
-        return False
-    if isinstance(event, SystemMessage | ToolResult):
-        return True
-    return isinstance(event, UserMessage) and not is_entry(event)
+    def _by_host(self, event: Event) -> bool:
+        """Whether the event is a rewrite that no policy of ours makes."""
+        if not isinstance(event.surface_op, Replace) or is_entry(event):
+            return False
+        if isinstance(event, ToolResult):  # a host announces each result that it prunes
+            return isinstance(self._log.events[event.seq - 1], CompactionPrune)
+        return isinstance(event, SystemMessage | UserMessage)
 
 
 def _wire(events: Sequence[Event]) -> tuple[Wire, Rules]:
-    """The wire that carries what was recorded, and its rules."""
-    models = set()
+    """The wire that carries what was recorded, and its rules.
+
+    Whether reasoning is wanted back is not among them: a request has what was recorded.
+    """
     for event in events:
         if isinstance(event, AssistantMessage):
             source = event.data.message.source
             if b'"signature"' in bytes(source.replay_state):
                 return MessagesWire(), MESSAGES
-            models.add((source.model or "").lower())
-    deepseek = any("deepseek" in model for model in models)
-    return ChatWire(), DEEPSEEK if deepseek else CHAT
+    return ChatWire(), CHAT
+
+
+def _is_deepseek(events: Sequence[Event]) -> bool:
+    return any(
+        isinstance(event, AssistantMessage)
+        and "deepseek" in (event.data.message.source.model or "").lower()
+        for event in events
+    )
+
+
+def _is_bare(event: Event) -> bool:
+    """Whether the event is a message with calls and without reasoning."""
+    if not isinstance(event, AssistantMessage):
+        return False
+    kinds = {type(block) for block in event.data.message.content}
+    return ToolCall in kinds and Reasoning not in kinds
