@@ -8,7 +8,9 @@ import pytest
 
 from cli_run import Cli, sealed, told, transcript, two_turns
 from data import shared
+from slicetape.log.events import CompactionPrune
 from slicetape.log.messages import Source
+from slicetape.log.payloads import PruneData, SeqRange
 from story import Story
 
 
@@ -207,3 +209,46 @@ def test_signed_reasoning_is_checked_on_the_wire_that_carries_it(cli: Cli, tmp_p
             row["data"]["message"]["source"]["replayState"] = state
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     assert problems(cli, path) == []
+
+
+@pytest.mark.parametrize("announced", [False, True])
+def test_a_result_that_was_sent_may_be_pruned_by_a_host_and_never_folded(
+    cli: Cli, tmp_path: Path, announced: bool
+) -> None:
+    def tell(story: Story) -> None:
+        story.start()
+        story.human("one")
+        story.step_start()
+        story.says(calls={"c": ("read", {})}, step=1)
+        result = story.result("c", "text " * 50)
+        story.step_end()
+        story.step_start()
+        story.says("second", step=2)
+        story.step_end()
+        if announced:
+            prune = PruneData(SeqRange(result.seq, result.seq), (result.seq,), 10)
+            story.add(CompactionPrune(data=prune))
+        story.view_of(result, "text…")
+        story.step_start()
+        story.says("third", step=3)
+        story.step_end()
+        story.end()
+
+    path = told(tmp_path / "a.jsonl", tell)
+    found = cli("verify", path, "--json").json
+    assert [problem["rule"] for problem in found["problems"]] == ([] if announced else ["prefix"])
+    assert bool(found["notes"]) is announced
+
+
+def test_messages_without_reasoning_are_noted_where_it_is_wanted_back(
+    cli: Cli, tmp_path: Path
+) -> None:
+    path = told(tmp_path / "a.jsonl", two_turns)
+    text = path.read_text().replace('"model":"m"', '"model":"deepseek-chat"')
+    path.write_text(text)
+    assert cli("verify", path, "--json").json["notes"] == []
+    bare = text.replace('{"type":"reasoning","text":"hmm"},', "")
+    assert bare != text
+    path.write_text(bare)
+    (note,) = cli("verify", path, "--json").json["notes"]
+    assert note.startswith("1 message with calls and no recorded reasoning, the first at seq 3")
