@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import click
 import msgspec
@@ -20,7 +20,7 @@ from slicetape.log.log import SessionLog
 from slicetape.log.logfile import place
 from slicetape.log.older import read_any
 from slicetape.log.scan import is_compressed
-from slicetape.log.spill import Blobs, copy_spills
+from slicetape.log.spill import Blobs, copy_spills, spills_of
 from slicetape.log.store import Store
 
 _EXAMPLES = """\b
@@ -38,6 +38,7 @@ class Asked:
     id: str | None = None
     project: str | None = None
     to_damage: bool = False
+    spills: Path | None = None
 
     def header(self, header: Header) -> Header:
         """The header that a session gets; the rest of an id behind its file's name stays."""
@@ -67,6 +68,12 @@ class Home:
 @click.option("--format", metavar="NAME", help="The format, where detection is wrong.")
 @click.option("--project", metavar="CWD", help="The working directory that the sessions get.")
 @click.option("--id", "id_", metavar="ID", help="The id that the session of the one FILE gets.")
+@click.option(
+    "--spills",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where another host kept outputs too large for its log; previews find them by name.",
+)
 @click.option("--to-damage", is_flag=True, help="Of a damaged log take what can be read.")
 def import_(
     files: tuple[str, ...],
@@ -74,6 +81,7 @@ def import_(
     project: str | None,
     id_: str | None,
     *,
+    spills: Path | None,
     to_damage: bool,
 ) -> None:
     """Bring transcripts and logs in as sessions, and print the id of each.
@@ -84,7 +92,7 @@ def import_(
     if id_ is not None and (len(files) > 1 or not id_.strip()):
         raise click.UsageError("--id names the session of exactly one FILE")
     folder = str(Path(project).expanduser().absolute()) if project is not None else None
-    asked = Asked(format, id_, folder, to_damage)
+    asked = Asked(format, id_, folder, to_damage, spills)
     home, failed = Home.at(Store()), False
     size = sum(path.stat().st_size for path in map(Path, files) if path.is_file())
     with progress("importing", len(files), size=size) as bar:
@@ -116,6 +124,8 @@ def _bring_in(home: Home, path: Path, asked: Asked) -> Iterator[str]:
                 "Nothing was imported; --to-damage imports what stands before it"
             )
         yield _put(home, found, asked)
+        if asked.spills is not None:
+            _take_spills(found, home.taken[asked.header(found.log.header).id], asked.spills)
         found.tell()
     if not count:
         raise DamagedLog(f"{path}: no session in it")
@@ -142,6 +152,24 @@ def _put(home: Home, found: Target, asked: Asked) -> str:
         place(path, _pieces(log, header))
     home.taken[header.id] = path
     return header.id
+
+
+def _take_spills(found: Target, log: Path, folder: Path) -> None:
+    """Keep the full text of every preview that a file in `folder` of the same name holds."""
+    blobs, known, missing = Blobs.beside(log), dict[str, str](), 0
+    for block, part, spill in spills_of(found.log.events):
+        if spill.where in known:
+            continue
+        file = folder / PurePath(spill.where).name
+        if not file.is_file() or file.is_symlink():
+            missing += 1
+            continue
+        text = file.read_bytes().decode("utf-8", "replace")
+        known[spill.where] = blobs.put(text, block=block, part=part).sha256
+    if known:
+        blobs.learn(known)
+    if missing:
+        warn(f"{found.where}: {missing} previews have no full text in {folder}")
 
 
 def _refuse_other(found: Target, header: Header, there: Path) -> None:

@@ -7,7 +7,7 @@ an importer filled.
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,12 +79,16 @@ def spill_rows(meta: Raw) -> tuple[SpillRow, ...]:
         return ()
 
 
+_KNOWN = "known.json"
+
+
 class Blobs:
     """Texts by their content: in `folder`, or in memory when it is None."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self._held: dict[str, bytes] = {}
+        self._known: Mapping[str, str] = {}
 
     @classmethod
     def beside(cls, log: Path | None) -> "Blobs":
@@ -135,6 +139,28 @@ class Blobs:
             raise DamagedLog(f"the stored text {sha256} was changed; restore it from a copy")
         return data.decode("utf-8", "surrogatepass")
 
+    def known(self) -> Mapping[str, str]:
+        """The blobs of a foreign host's spills, by the path that its previews print."""
+        if self.folder is None:
+            return self._known
+        try:
+            return msgspec.json.decode((self.folder / _KNOWN).read_bytes(), type=dict[str, str])
+        except (OSError, msgspec.DecodeError):
+            return {}
+
+    def learn(self, known: Mapping[str, str]) -> None:
+        """Remember blobs by the paths that previews print, besides those known already.
+
+        Such a path is only ever a key: nothing opens it.
+        """
+        known = {**self.known(), **known}
+        if self.folder is None:
+            self._known = known
+            return
+        path = self.folder / _KNOWN
+        path.unlink(missing_ok=True)
+        place(path, (msgspec.json.encode(known),))
+
     def _read(self, sha256: str) -> bytes:
         if self.folder is not None:
             return (self.folder / sha256).read_bytes()
@@ -154,11 +180,26 @@ def copy_spills(events: Iterable[Event], source: Blobs, target: Blobs) -> None:
                     target.put(source.get(row.sha256), block=row.block, part=row.part)
 
 
+def spills_of(events: Iterable[Event]) -> Iterator[tuple[int, int, Spill]]:
+    """Block, part and head of every part of an original result that reads like a preview."""
+    for event in events:
+        if not isinstance(event, ToolResult) or not event.is_original:
+            continue
+        blocks = [b for b in event.data.message.content if isinstance(b, ToolResultBlock)]
+        for number, block in enumerate(blocks, 1):
+            texts = [piece.text for piece in block.content if isinstance(piece, Text)]
+            for part, text in enumerate(texts, 1):
+                spill = spill_head(text)
+                if spill is not None:
+                    yield number, part, spill
+
+
 class SessionSpills:
     """Which text parts of a session's results are views of spills, and the full texts.
 
     `known` maps a path that views of another host print to the blob it was imported as, or to None
-    when its text is known to be lost; a head that is no key of it is ordinary text.
+    when its text is known to be lost; a head that is no key of it is ordinary text. Without it,
+    the map that an import left beside the blobs is used.
     """
 
     def __init__(
@@ -166,7 +207,7 @@ class SessionSpills:
     ) -> None:
         self._events = events
         self._blobs = blobs
-        self._known = known or {}
+        self._known = blobs.known() if known is None else known
 
     def find(self, event: ToolResult, block: int, part: int) -> Spill | None:
         """What this part of an original result is a view of; None for a whole text."""
