@@ -102,7 +102,7 @@ def test_sessions_of_several_counters_give_ratios_only() -> None:
     assert total.input_tokens is None
     assert total.cost is None
     assert 0 < total.vs_transcript["rel-none"] < 1
-    assert "only ratios" in "\n".join(report_lines(report))
+    assert "only ratios" in "\n".join(report_lines(report, 100))
 
 
 def test_recorded_usage_is_shown_apart_from_every_arm() -> None:
@@ -115,7 +115,7 @@ def test_recorded_usage_is_shown_apart_from_every_arm() -> None:
 
 def test_real_sheets_price_output_and_show_money() -> None:
     report = replay([recording()], options(sheets=chosen_sheets("v4-flash-launch")))
-    assert any("$" in line for line in report_lines(report))
+    assert any("$" in line for line in report_lines(report, 100))
     arm = report.sessions[0].arms["transcript"]
     row = sheet("v4-flash-launch")
     money = (
@@ -141,7 +141,7 @@ def test_a_head_of_zero_leaves_out_prompts_and_schemas() -> None:
 
 def test_hostile_names_cannot_repaint_the_screen() -> None:
     report = replay([recording("\x1b[2Jevil\n\u202e", model="\x1b]0;x\x07")], options())
-    text = "\n".join(report_lines(report))
+    text = "\n".join(report_lines(report, 100))
     assert "\x1b" not in text
     assert "\u202e" not in text
 

@@ -1,19 +1,25 @@
 """`slicetape demo`: a small real session, replayed, sealed and recalled; no key, no network."""
 
+import re
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 
 import click
 
+from slicetape.cli.output import width
 from slicetape.cli.replay_table import report_lines
-from slicetape.cli.text import visible
+from slicetape.cli.text import cut, visible, wrapped
+from slicetape.surface import View
 
 _EXAMPLES = """\b
 Example:
   slicetape demo"""
 
 _DATA = "cc-10.jsonl.zst"
-_LONGEST = 24
+_ARMS = "mask:30,tape"
+_LONGEST = 20
+_TOOL_LINES = 8
+_TOOL_LINE = re.compile(r"· (\d+) chars · (expand_result\(\{\"seq\":(\d+),.*?\}\))\]")
 
 
 @click.command(epilog=_EXAMPLES)
@@ -21,60 +27,73 @@ _LONGEST = 24
 def demo(*, full: bool) -> None:
     """Replay a small real session that comes with slicetape.
 
-    Prints what it cost under four arms, one sealed entry, and one tool result brought back from
+    Prints what it cost under three arms, one sealed entry, and one tool result brought back from
     behind that entry, verbatim.
     """
-    for line in _demo(None if full else _LONGEST):
+    for line in _demo(None if full else _LONGEST, width()):
         click.echo(line)
 
 
-def _demo(longest: int | None) -> Iterator[str]:
+def _demo(longest: int | None, width: int) -> Iterator[str]:
     from slicetape.log.messages import text_of
-    from slicetape.replay.arms import TAPE
+    from slicetape.replay.arms import TAPE, arms
     from slicetape.replay.counting import Counts
-    from slicetape.replay.replay import Options, recordings, replay, setting_of
+    from slicetape.replay.replay import Options, nodes_of, recordings, replay, setting_of
     from slicetape.replay.run import run
 
+    options = Options(arms=arms(_ARMS))
     with as_file(files("slicetape.replay") / "demo" / _DATA) as path:
         recording = next(iter(recordings(path)))
-    yield "1. A recorded session, priced under four policies (no model is called)"
-    yield ""
-    yield from report_lines(replay([recording], Options(tokenizer="bytes")))
-    counts = Counts(len)
-    done = run(recording, TAPE, counts, setting_of(recording, Options(), counts))
+    yield from _heading("1. A recorded session, priced under three policies. No model is called.")
+    yield from report_lines(replay([recording], options), width)
+    yield from _told(_READING, width)
+
+    nodes = nodes_of(recording, options, Counts(len))
+    done = run(recording, TAPE, nodes, setting_of(recording, options, nodes.counts))
     entry = max(done.entries, key=lambda made: len(made.sources))
-    yield ""
-    yield (
+    yield from _heading(
         f"2. One of its {len(done.entries)} entries: what the model sees instead of "
-        f"{len(entry.sources)} messages"
+        f"{len(entry.sources)} messages."
     )
-    yield ""
     text = text_of(entry.data.content)
-    yield from _shown(text, longest)
+    yield from _shown(text, longest, width, end=_TOOL_LINES)
+    yield from _heading("3. A tool result behind this entry, brought back by the call it prints.")
+    yield from _recalled(done.session.view, text, longest, width)
+
+
+_READING = (
+    "transcript sends everything again with every request; its prefix never changes, so nearly "
+    "all of it is read from the cache. mask:30 sends less, but each step blanks another old "
+    "result, and all that stands behind it is paid as new. tape sends least and keeps its prefix: "
+    "only at the first step of a turn is the turn before it sealed."
+)
+
+
+def _heading(text: str) -> tuple[str, str, str]:
+    return "", text, ""
+
+
+def _told(text: str, width: int) -> Iterator[str]:
     yield ""
-    yield "3. A tool result that this entry hides, brought back by the call that it prints"
-    yield ""
-    yield from _recalled(done.session.view, text, longest)
+    yield from wrapped(text, width)
 
 
-def _recalled(view: object, entry: str, longest: int | None) -> Iterator[str]:
-    import re
-
+def _recalled(view: View, entry: str, longest: int | None, width: int) -> Iterator[str]:
     from slicetape.log.events import FORMAT_VERSION
     from slicetape.recall.tools import Recall, dispatch
-    from slicetape.surface import View
 
-    assert isinstance(view, View)
-    lines = re.findall(r"· (\d+) chars · (expand_result\(\{\"seq\":(\d+),.*?\}\))\]", entry)
-    _, call, seq = max(lines, key=lambda line: int(line[0]))
+    _, call, seq = max(_TOOL_LINE.findall(entry), key=lambda line: int(line[0]))
     yield f"> {call}"
     arguments = {"seq": int(seq), "formatVersion": FORMAT_VERSION}
-    yield from _shown(dispatch("expand_result", arguments, Recall.of(view)), longest)
+    yield from _shown(dispatch("expand_result", arguments, Recall.of(view)), longest, width)
 
 
-def _shown(text: str, longest: int | None) -> Iterator[str]:
-    lines = visible(text).split("\n")
-    for line in lines[:longest]:
-        yield f"  {line}" if longest is None or len(line) <= 160 else f"  {line[:160]}…"
-    if longest is not None and len(lines) > longest:
-        yield f"  … {len(lines) - longest} more lines; `slicetape demo --full` prints all"
+def _shown(text: str, longest: int | None, width: int, *, end: int = 0) -> Iterator[str]:
+    """The first `longest` lines, the last `end` of them from the end of the text; None for all."""
+    lines = visible(text).expandtabs(4).split("\n")
+    if longest is None or len(lines) <= longest:
+        yield from (f"  {line}" for line in lines)
+        return
+    yield from (f"  {cut(line, width - 2)}" for line in lines[: longest - end])
+    yield f"  … {len(lines) - longest} more lines; `slicetape demo --full` prints all"
+    yield from (f"  {cut(line, width - 2)}" for line in lines[len(lines) - end :])

@@ -1,48 +1,50 @@
 """`slicetape replay`: what recorded sessions cost, under several arms and price sheets."""
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
-from slicetape.cli.output import warn
+from slicetape.cli.output import told, width
+from slicetape.cli.replay_bar import ReplayBar, replay_bar
+from slicetape.cli.target import transcript_path
 from slicetape.cli.text import safe_json
+from slicetape.errors import ConfigError, PriceError, SlicetapeError, UsageError
 from slicetape.replay.arms import DEFAULT_ARMS, arms
-from slicetape.replay.recording import Recording
 from slicetape.replay.replay import (
     DEFAULT_SHEETS,
     Options,
-    Progress,
     chosen_sheets,
     recordings,
-    replay,
+    replay_session,
+    report_of,
 )
+from slicetape.replay.report import SessionReport
 
 _EXAMPLES = """\b
 Examples:
   slicetape replay ~/.claude/projects/-proj/7f3a.jsonl
   slicetape replay rollout.jsonl --arms tape,mask:30 --prices rel-30,v41-flash-20260910-offpeak
-  slicetape replay 7f3a --arms 'tape{history.keepRecentTurns=1}' --json"""
+  slicetape replay 7f3a --arms 'tape{history.keepRecentTurns=1}' --json
+  slicetape replay --prices list"""
 
 
 @click.command(name="replay", epilog=_EXAMPLES)
-@click.argument("files", metavar="FILE|SESSION…", nargs=-1, required=True)
+@click.argument("files", metavar="FILE|SESSION…", nargs=-1)
 @click.option(
     "--arms",
     "arm_list",
     default=",".join(DEFAULT_ARMS),
     show_default=True,
     metavar="NAMES",
-    help="Arms: transcript, compact, mask:N, tape, tape{key=value,…}. transcript always runs.",
+    help="Arms, separated by commas; `list` names them. transcript always runs.",
 )
 @click.option(
     "--prices",
     default=",".join(DEFAULT_SHEETS),
     show_default=True,
     metavar="IDS",
-    help="Price sheets; `--prices list` names them all.",
+    help="Price sheets, separated by commas; `list` names them.",
 )
 @click.option(
     "--head",
@@ -61,7 +63,7 @@ Examples:
 @click.option(
     "--tokenizer",
     metavar="NAME",
-    help="Token counter. [default: by the recorded model; `bytes` is bytes / 3.3]",
+    help="Token counter; `list` names them. [default: by the recorded model]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def replay_(
@@ -79,65 +81,100 @@ def replay_(
     """Price recorded sessions under several policies, without a model.
 
     Replies are taken as recorded, so output tokens are equal in all arms. Costs are those of the
-    requests; what a policy hides is not yet weighed against them here.
+    requests; what a policy hides is not weighed against them here. One bad FILE does not stop the
+    others; the exit status is then 1.
     """
-    from slicetape.cli.replay_table import report_lines, sheet_lines
+    from slicetape.cli.replay_table import report_lines
 
-    if prices == "list":
-        click.echo("\n".join(sheet_lines()))
+    lists = _lists(arm_list, prices, tokenizer)
+    if lists:
+        click.echo("\n".join(lists))
         return
-    options = Options(
-        arms=arms(arm_list),
-        sheets=chosen_sheets(prices),
-        head=head,
-        window=window,
-        ttl=ttl,
-        tokenizer=tokenizer,
-    )
-    with _bar() as tick:
-        report = replay(_sessions(files, format_name), options, progress=tick)
-    for session in report.sessions:
-        for note in session.notes:
-            warn(f"{session.id}: {note}")
-    if as_json:
+    if not files:
+        raise click.UsageError("name a FILE or SESSION")
+    with _usage_errors():
+        _check_names(format_name, tokenizer)
+        options = Options(
+            arms=arms(arm_list),
+            sheets=chosen_sheets(prices),
+            head=head,
+            window=window,
+            ttl=ttl,
+            tokenizer=tokenizer,
+        )
+    with replay_bar(len(files), len(options.arms)) as bar:
+        work = _Work(options, format_name, bar)
+        sessions = [report for file in files for report in work.file(file)]
+    report = report_of(sessions, options)
+    if as_json and (sessions or not work.failed):
         import msgspec
 
         click.echo(safe_json(msgspec.json.encode(report).decode()))
-    else:
-        click.echo("\n".join(report_lines(report)))
+    elif sessions:
+        click.echo("\n".join(report_lines(report, width())))
+    if work.failed:
+        click.get_current_context().exit(1)
 
 
-def _sessions(names: tuple[str, ...], format_name: str | None) -> Iterator[Recording]:
-    """The sessions of every file, or of the log that an id names."""
-    from slicetape.log.store import Store
+def _lists(arm_list: str, prices: str, tokenizer: str | None) -> list[str]:
+    """The lines of every list that was asked for."""
+    from slicetape.cli import replay_table as table
 
-    for name in names:
-        path = Path(name).expanduser()
-        if not path.exists():
-            path = Store().find(name).log
-        yield from recordings(path, format=format_name)
+    wanted: Mapping[str, tuple[str | None, Callable[[], Iterator[str]]]] = {
+        "arms": (arm_list, table.arm_lines),
+        "prices": (prices, table.sheet_lines),
+        "tokenizer": (tokenizer, table.counter_lines),
+    }
+    return [line for text, lines in wanted.values() if text == "list" for line in lines()]
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
-    """The session, the arm and a count of requests on stderr; nothing on a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda _session, _arm: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+def _usage_errors() -> Iterator[None]:
+    """A name on the command line that means nothing is wrong usage."""
+    try:
+        yield
+    except (PriceError, ConfigError) as wrong:
+        raise UsageError(str(wrong)) from wrong
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        done = 0
 
-        def tick(session: str, arm: str) -> None:
-            nonlocal done
-            done += 1
-            if done % 16 == 0:
-                text = f"{session[:40]} · {arm[:40]} · {done} requests".replace("[", "(")
-                bar.update(task, description=text)
+def _check_names(format_name: str | None, tokenizer: str | None) -> None:
+    from slicetape.formats.detect import MODULES
+    from slicetape.prices.tokens import counter
 
-        yield tick
+    if tokenizer is not None:
+        counter(tokenizer)
+    if format_name is not None and format_name not in MODULES:
+        known = ", ".join(sorted(MODULES))
+        raise UsageError(f"unknown format {format_name[:60]!r}; known formats: {known}")
+
+
+class _Work:
+    """Replays file after file; what cannot be read is told, and remembered in `failed`."""
+
+    def __init__(self, options: Options, format: str | None, bar: ReplayBar) -> None:
+        self.failed = False
+        self._options = options
+        self._format = format
+        self._bar = bar
+
+    def file(self, name: str) -> list[SessionReport]:
+        """Every session of a file, or of the log that an id names, as far as they can be read."""
+        self._bar.file()
+        found: list[SessionReport] = []
+        try:
+            for recording in recordings(transcript_path(name), format=self._format):
+                for note in recording.notes:
+                    self._bar.say(f"{name}: {note}", word="warning")
+                found.append(replay_session(recording, self._options, progress=self._bar.reply))
+            if not found:
+                self._fail(name, "no session in it")
+        except UsageError:
+            raise
+        except (SlicetapeError, OSError) as error:
+            self._fail(name, told(error))
+        return found
+
+    def _fail(self, name: str, problem: str) -> None:
+        self.failed = True
+        where = "" if name.rpartition("/")[2] in problem else f"{name[:300]}: "
+        self._bar.say(f"{where}{problem}", word="error")

@@ -1,23 +1,35 @@
 """The readable form of a replay: one table a session, one over all, and what they mean."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from slicetape.cli.text import one_line
+from slicetape.cli.text import counted, one_line, padded, wrapped
 from slicetape.prices.sheet import sheet, sheets
+from slicetape.replay.arms import ARMS, MASK
 from slicetape.replay.report import ArmReport, Report, SessionReport, Total
 
 _MARK = {"USD": "$", "CNY": "¥"}
+_COUNTERS = {
+    "o200k": "OpenAI models since gpt-4o, and models of no known family",
+    "cl100k": "gpt-4 and gpt-3.5",
+    "qwen3": "Qwen2.5 and Qwen3",
+    "deepseek": "DeepSeek models",
+    "claude-est": "Claude models, whose tokenizer is not public: UTF-8 bytes / 3.3",
+    "anthropic-tokenizer": "an old public vocabulary of Anthropic",
+    "bytes": "any text: UTF-8 bytes / 3.3",
+}
+
+Row = list[str]
 
 
-def report_lines(report: Report) -> Iterator[str]:
-    """Every line of the report, for a terminal of 100 columns or more."""
+def report_lines(report: Report, width: int) -> Iterator[str]:
+    """Every line of the report, none wider than `width` columns unless one number needs more."""
     for session in report.sessions:
-        yield from _session_lines(session, report.prices)
+        yield from _session_lines(session, report.prices, width)
         yield ""
     if len(report.sessions) > 1:
-        yield from _total_lines(report)
+        yield from _total_lines(report, width)
         yield ""
-    yield from _notes(report)
+    yield from _notes(report, width)
 
 
 def sheet_lines() -> Iterator[str]:
@@ -30,84 +42,117 @@ def sheet_lines() -> Iterator[str]:
     yield from _table(rows, left=3)
 
 
-def _session_lines(session: SessionReport, prices: Sequence[str]) -> Iterator[str]:
+def arm_lines() -> Iterator[str]:
+    """Every arm there is."""
+    yield from _table(
+        [["arm", "sends"], *([a.name, a.does] for a in (*ARMS.values(), MASK))], left=2
+    )
+
+
+def counter_lines() -> Iterator[str]:
+    """Every token counter there is."""
+    from slicetape.prices.tokens import counters
+
+    rows = [[name, _COUNTERS[name]] for name in counters()]
+    yield from _table([["tokenizer", "for"], *rows], left=2)
+
+
+def _session_lines(session: SessionReport, prices: Sequence[str], width: int) -> Iterator[str]:
     facts = [
-        f"{session.turns} human turns",
-        f"{session.steps} steps",
-        f"{session.tool_calls} tool calls",
-        f"{session.tool_errors} errors",
+        counted(session.turns, "human turn"),
+        counted(session.steps, "step"),
+        counted(session.tool_calls, "tool call"),
+        counted(session.tool_errors, "error"),
         one_line(session.model, 40) or "model not recorded",
         f"tokens by {session.tokenizer}",
     ]
-    yield f"{one_line(session.id, 60)} ({session.format}): {', '.join(facts)}"
+    yield from wrapped(f"{one_line(session.id, 60)} ({session.format}): {', '.join(facts)}", width)
     if session.compacted:
         yield "  its own host compacted or blanked context while it was recorded"
     if session.recorded:
         billed = session.recorded
         paid = [f"{_money(money, id)} on {id}" for id, money in billed.cost.items()]
-        yield (
-            f"  recorded usage: {_count(billed.fresh_tokens)} fresh, "
+        usage = (
+            f"recorded usage: {_count(billed.fresh_tokens)} fresh, "
             f"{_count(billed.cached_tokens)} read from the cache, "
             f"{_count(billed.written_tokens)} written to it, "
             f"{_count(billed.output_tokens)} output" + "".join(f"; {text}" for text in paid)
         )
-    yield from _table([_heads(prices), *_arm_rows(session.arms, prices)])
+        yield from (f"  {line}" for line in wrapped(usage, width - 2))
+    costs = [["arm", "requests", "sent", "peak", "cached", *prices]]
+    checks = [["arm", "breaks", "at seal", "lint", "entries", "recoverable"]]
+    for name, arm in session.arms.items():
+        costs.append(_cost_row(name, arm, session.arms.get("transcript"), prices))
+        checks.append(_check_row(name, arm))
+    yield from _beside(costs, checks, width)
 
 
-def _heads(prices: Sequence[str]) -> list[str]:
+def _cost_row(name: str, arm: ArmReport, plain: ArmReport | None, prices: Sequence[str]) -> Row:
+    share = arm.cached_tokens / arm.input_tokens if arm.input_tokens else 0.0
     return [
-        "arm", "requests", "sent", "peak", "cached", *prices,
-        "breaks", "at seal", "lint", "entries", "recoverable",
-    ]  # fmt: skip
+        name,
+        str(arm.requests),
+        _count(arm.input_tokens),
+        _count(arm.peak_tokens),
+        f"{share:.1%}",
+        *(_cost(arm.cost[id], plain.cost[id] if plain else 0.0, id) for id in prices),
+    ]
 
 
-def _arm_rows(arms: Mapping[str, ArmReport], prices: Sequence[str]) -> Iterator[list[str]]:
-    plain = arms.get("transcript")
-    for name, arm in arms.items():
-        share = arm.cached_tokens / arm.input_tokens if arm.input_tokens else 0.0
-        yield [
-            name,
-            str(arm.requests),
-            _count(arm.input_tokens),
-            _count(arm.peak_tokens),
-            f"{share:.0%}",
-            *(_cost(arm.cost[id], plain.cost[id] if plain else 0.0, id) for id in prices),
-            str(arm.prefix_breaks_in_turn),
-            str(arm.prefix_breaks_at_seal),
-            str(arm.lint_errors),
-            str(arm.entries) if arm.recoverable is not None else "-",
-            _share(arm.recoverable),
-        ]
+def _check_row(name: str, arm: ArmReport) -> Row:
+    return [
+        name,
+        str(arm.prefix_breaks_in_turn),
+        str(arm.prefix_breaks_at_seal),
+        str(arm.lint_errors),
+        str(arm.entries) if arm.recoverable is not None else "-",
+        _share(arm.recoverable),
+    ]
 
 
-def _total_lines(report: Report) -> Iterator[str]:
+def _total_lines(report: Report, width: int) -> Iterator[str]:
     counters = {session.tokenizer for session in report.sessions}
     yield f"all {len(report.sessions)} sessions, relative to transcript"
     if len(counters) > 1:
-        yield f"  tokens were counted by {', '.join(sorted(counters))}: only ratios are added up"
-    heads = ["arm", "requests", "sent", *report.prices, "breaks", "at seal", "lint", "recoverable"]
-    yield from _table([heads, *_total_rows(report.total, report.prices)])
+        text = (
+            f"tokens were counted by {', '.join(sorted(counters))}: only ratios are shown, of sums "
+            "to which each session adds the tokens of its own counter"
+        )
+        yield from (f"  {line}" for line in wrapped(text, width - 2))
+    costs = [["arm", "requests", "sent", *report.prices]]
+    checks = [["arm", "breaks", "at seal", "lint", "recoverable"]]
+    for name, row in report.total.items():
+        costs.append([name, str(row.requests), *_ratios(row, report.prices)])
+        checks.append(
+            [
+                name,
+                str(row.prefix_breaks_in_turn),
+                str(row.prefix_breaks_at_seal),
+                str(row.lint_errors),
+                _share(row.recoverable),
+            ]
+        )
+    yield from _beside(costs, checks, width)
 
 
-def _total_rows(total: Mapping[str, Total], prices: Sequence[str]) -> Iterator[list[str]]:
-    for name, row in total.items():
-        ratios = [row.vs_transcript.get(id) for id in ("input_tokens", *prices)]
-        yield [
-            name,
-            str(row.requests),
-            *("-" if ratio is None else f"{ratio:.3f}" for ratio in ratios),
-            str(row.prefix_breaks_in_turn),
-            str(row.prefix_breaks_at_seal),
-            str(row.lint_errors),
-            _share(row.recoverable),
-        ]
+def _ratios(row: Total, prices: Sequence[str]) -> Iterator[str]:
+    for id in ("input_tokens", *prices):
+        ratio = row.vs_transcript.get(id)
+        yield "-" if ratio is None else f"{ratio:.3f}"
 
 
-def _notes(report: Report) -> Iterator[str]:
-    yield "sent, peak: input tokens of all requests and of the largest; cached: read, on the first"
-    yield f"sheet. Costs are relative to transcript unless in money. Head: {report.head}."
-    yield "breaks: requests whose bytes change inside a turn. Output is as recorded in every arm."
-    yield "What an arm hides from the model is not weighed here: a low cost alone is no win."
+_NOTES = """\
+sent, peak: input tokens of all requests, and of the largest. cached: read from the cache, on {}.
+Costs are relative to transcript unless in money; output is as recorded in every arm.
+Head: {}.
+breaks: requests that change bytes already sent, inside a turn; at seal: at a turn's first step, \
+where sealing may. lint: what a provider could refuse, over all requests.
+What an arm hides from the model is not weighed here: a low cost alone is no win."""
+
+
+def _notes(report: Report, width: int) -> Iterator[str]:
+    for note in _NOTES.format(report.prices[0], report.head).split("\n"):
+        yield from wrapped(note, width)
 
 
 def _cost(money: float, plain: float, id: str) -> str:
@@ -122,17 +167,17 @@ def _money(money: float, id: str) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+    """Never rounded up to 1."""
+    if value is None or value == 1:
+        return "-" if value is None else "1"
+    return f"{int(value * 10_000) / 10_000:.4f}"
 
 
 def _count(tokens: int) -> str:
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if tokens >= size:
-            return (
-                f"{tokens / size:.3g}{letter}"
-                if tokens < 100 * size
-                else f"{tokens // size}{letter}"
-            )
+            part = tokens / size
+            return f"{part:.0f}{letter}" if part >= 99.95 else f"{part:.3g}{letter}"
     return str(tokens)
 
 
@@ -140,13 +185,42 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _table(rows: Iterable[Sequence[str]], *, left: int = 1) -> Iterator[str]:
+def _beside(costs: Sequence[Row], checks: Sequence[Row], width: int) -> Iterator[str]:
+    """One table where there is room for it, else two, and as many more as the columns need."""
+    whole = [[*left, *right[1:]] for left, right in zip(costs, checks, strict=True)]
+    if _width(whole) <= width:
+        yield from _table(whole)
+        return
+    for rows in (*_fitting(costs, width), *_fitting(checks, width)):
+        yield from _table(rows)
+
+
+def _fitting(rows: Sequence[Row], width: int) -> Iterator[list[Row]]:
+    """The columns in tables that fit, each with the first column; at least one more in each."""
+    taken = [0]
+    for at in range(1, len(rows[0])):
+        if len(taken) > 1 and _width([[row[n] for n in (*taken, at)] for row in rows]) > width:
+            yield [[row[n] for n in taken] for row in rows]
+            taken = [0]
+        taken.append(at)
+    yield [[row[n] for n in taken] for row in rows]
+
+
+def _widths(rows: Sequence[Row]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _width(rows: Sequence[Row]) -> int:
+    return sum(size + 2 for size in _widths(rows))
+
+
+def _table(rows: Iterable[Row], *, left: int = 1) -> Iterator[str]:
     """Columns as wide as they need; the first `left` columns flush left, the rest right."""
-    cells = [list(row) for row in rows]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    cells = list(rows)
+    widths = _widths(cells)
     for row in cells:
         aligned = [
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+            padded(cell, size) if at < left else cell.rjust(size)
+            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  " + "  ".join(aligned).rstrip()

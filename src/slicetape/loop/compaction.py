@@ -21,13 +21,12 @@ from slicetape.log.events import (
     SystemMessage,
     ToolResult,
     UserMessage,
-    message_of,
 )
 from slicetape.log.messages import Block, Message, Source, Text, ToolCall, ToolResultBlock
 from slicetape.log.payloads import CompactionData, PruneData, SeqRange, SummaryData
 from slicetape.log.seqs import pack
-from slicetape.loop.estimate import estimate
-from slicetape.surface import Edit, Session
+from slicetape.loop.estimate import estimate, estimate_event
+from slicetape.surface import Edit, Session, message_at
 
 PREAMBLE = (
     "Everything up to here was condensed automatically to make room. Build on what stands below "
@@ -38,7 +37,10 @@ PRUNED = "\n\n[... tool result middle pruned ...]\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionSettings:
-    """The host's thresholds: shares of the window in tokens, and sizes in code points."""
+    """The host's thresholds: shares of the window in tokens, and sizes in code points.
+
+    `rounds` is how many summaries one step may ask for while the window stays too full.
+    """
 
     window: int
     threshold: float = 0.8
@@ -47,6 +49,7 @@ class CompactionSettings:
     prune_head: int = 4_096
     prune_tail: int = 1_024
     summary_tokens: int = 8_192
+    rounds: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,28 +81,39 @@ class Compactor:
         self._sizes: dict[int, int] = {}
         self._large: list[int] = []
         self.count = 0
-        """Summaries written so far."""
+        """Summaries that took their place on the surface."""
         self.estimated = 0
         """The estimate of every message on the surface."""
-        session.listen(self._measure)
+        for seq in session.view.surface.nodes:
+            self._add(seq)
+        session.listen(self._follow)
 
     def before_step(self, *, time: int, pressure: Pressure, summarise: Summarise) -> None:
-        """Prune, then summarise, as far as needed to come below the threshold."""
+        """Prune, then summarise, as far as needed to come below the threshold.
+
+        `summarise` is asked again as long as its answers are taken and `rounds` allow. The
+        caller leaves this out before the first request of a session.
+        """
         limit = self._settings.window * self._settings.threshold
         if pressure() < limit:
             return
         self._prune(time)
-        if pressure() >= limit:
-            self._summarise(time, summarise)
+        for _ in range(self._settings.rounds):
+            if pressure() < limit or not self._summarise(time, summarise):
+                return
 
-    def _measure(self, _: object, edit: Edit | None) -> None:
+    def _follow(self, _: object, edit: Edit | None) -> None:
         if edit is None:
             return
-        added = self._session.view.events[edit.added]
-        self._sizes[edit.added] = estimate(message_of(added))  # type: ignore[arg-type]
-        self.estimated += self._sizes[edit.added] - sum(self._sizes[seq] for seq in edit.removed)
-        if isinstance(added, ToolResult):
-            self._large.append(edit.added)
+        self.estimated -= sum(self._sizes[seq] for seq in edit.removed)
+        self._add(edit.added)
+
+    def _add(self, seq: int) -> None:
+        event = self._session.view.events[seq]
+        self._sizes[seq] = estimate_event(event)
+        self.estimated += self._sizes[seq]
+        if isinstance(event, ToolResult):
+            self._large.append(seq)
 
     def _prune(self, time: int) -> None:
         large, self._large = self._large, []
@@ -145,29 +159,50 @@ class Compactor:
         )
 
     def _region(self) -> tuple[int, ...]:
-        """The nodes to summarise: all but the head and what fits the retention budget."""
+        """The nodes to summarise: all but leading prompts and what fits the retention budget."""
         view = self._session.view
-        nodes = view.surface.nodes
-        first = 1 if nodes and isinstance(view.events[nodes[0]], SystemMessage) else 0
+        nodes, first = view.surface.nodes, 0
+        while first < len(nodes) and isinstance(view.events[nodes[first]], SystemMessage):
+            first += 1
+        if first == len(nodes):
+            return ()
         budget = self._settings.window * self._settings.retain
-        cut, kept = len(nodes) - 1, self._sizes[nodes[-1]] if nodes else 0
+        cut, kept = len(nodes) - 1, self._sizes[nodes[-1]]
         while cut > first and kept + self._sizes[nodes[cut - 1]] <= budget:
             cut -= 1
             kept += self._sizes[nodes[cut]]
-        open_results = set[str]()
-        for position in range(len(nodes) - 1, first - 1, -1):
-            if position < cut and not open_results:
-                break
-            _track(message_of(view.events[nodes[position]]), open_results)  # type: ignore[arg-type]
-            cut = min(cut, position)
-        return tuple(nodes[first:cut])
+        return tuple(nodes[first : self._uncrossed(first, cut)])
 
-    def _summarise(self, time: int, summarise: Summarise) -> None:
+    def _uncrossed(self, first: int, cut: int) -> int:
+        """The cut, moved ahead of every call whose result stands behind it.
+
+        A result whose call is nowhere moves nothing.
+        """
+        view = self._session.view
+        behind, ahead = set[str](), set[str]()  # calls to be found for results on each side
+        for position in range(len(view.surface.nodes) - 1, first - 1, -1):
+            if position < cut and not behind:
+                break
+            message = message_at(view.events[view.surface.nodes[position]])
+            for block in message.content if message else ():
+                if isinstance(block, ToolResultBlock):
+                    (behind if position >= cut else ahead).add(block.tool_call_id)
+                elif isinstance(block, ToolCall) and block.id in behind and position < cut:
+                    cut = position
+                    behind |= ahead
+                    ahead.clear()
+            for block in message.content if message else ():
+                if isinstance(block, ToolCall):
+                    behind.discard(block.id)
+                    ahead.discard(block.id)
+        return cut
+
+    def _summarise(self, time: int, summarise: Summarise) -> bool:
+        """Whether a summary now stands where the region stood."""
         region = self._region()
         if not region:
-            return
+            return False
         view, turn = self._session.view, self._session.view.turns.open or None
-        self.count += 1
         mark = CompactionData(f"compaction-{len(view.events)}", turn)
         start = self._session.append(CompactionStart(time=time, data=mark)).seq
         text = summarise(region)
@@ -177,7 +212,7 @@ class Compactor:
             error = Raw(msgspec.json.encode("the summary is not smaller than what it replaces"))
             failed = msgspec.structs.replace(mark, error=error)
             self._session.append(CompactionEnd(time=time, data=failed))
-            return
+            return False
         data = SummaryData(
             mark.compaction_id,
             Raw(msgspec.json.encode([Text(text)])),
@@ -198,14 +233,8 @@ class Compactor:
             )
         )
         self._session.append(CompactionEnd(time=time, data=mark))
-
-
-def _track(message: Message, open_results: set[str]) -> None:
-    for block in message.content:
-        if isinstance(block, ToolResultBlock):
-            open_results.add(block.tool_call_id)
-        elif isinstance(block, ToolCall):
-            open_results.discard(block.id)
+        self.count += 1
+        return True
 
 
 def _checkpoint(text: str, compaction_id: str) -> Message:

@@ -15,25 +15,35 @@ Policy = Literal["transcript", "tape", "compact", "mask"]
 class Arm:
     """One way of building requests from a recording.
 
-    `keep` is N of `mask:N`. `recalls` says whether its requests carry the recall tools.
+    `keep` is N of `mask:N`. `recalls` says whether its requests carry the recall tools. `does` is
+    for people.
     """
 
     name: str
     policy: Policy
+    does: str
     settings: Settings = field(default_factory=Settings)
     keep: int = 0
     recalls: bool = False
 
 
-TRANSCRIPT = Arm(name="transcript", policy="transcript")
+TRANSCRIPT = Arm(name="transcript", policy="transcript", does="everything as it happened")
 TAPE = Arm(
     name="tape",
     policy="tape",
+    does="each finished turn sealed into a frozen entry; takes settings as tape{key=value,…}",
     settings=Settings(history=HistorySettings(seal_only_if_shorter=False)),
     recalls=True,
 )
-COMPACT = Arm(name="compact", policy="compact")
+COMPACT = Arm(
+    name="compact",
+    policy="compact",
+    does="large results cut, then old messages summarised, when the window is 0.8 full",
+)
 ARMS: Mapping[str, Arm] = {arm.name: arm for arm in (TRANSCRIPT, TAPE, COMPACT)}
+MASK = Arm(
+    name="mask:N", policy="mask", does="tool results older than the last N without their text"
+)
 DEFAULT_ARMS = ("transcript", "compact", "mask:30", "tape")
 
 _FORM = re.compile(r"([a-z]+)(?::(\d{1,6}))?(?:\{([^{}]{0,500})\})?")
@@ -46,10 +56,9 @@ def arm(text: str) -> Arm:
     if name == "mask" and number:
         if settings:
             raise PriceError(f"arm {text[:80]!r}: mask:N takes no settings")
-        return Arm(name=f"mask:{int(number)}", policy="mask", keep=int(number))
+        return replace(MASK, name=f"mask:{int(number)}", keep=int(number))
     if name not in ARMS or number:
-        known = ", ".join([*ARMS, "mask:N"])
-        raise PriceError(f"unknown arm {text[:80]!r}; the arms are {known}")
+        raise PriceError(f"unknown arm {text[:80]!r}; {_hint(text)}")
     return _with_settings(ARMS[name], settings) if settings else ARMS[name]
 
 
@@ -57,6 +66,16 @@ def arms(text: str) -> tuple[Arm, ...]:
     """The arms of a list with commas, `transcript` first, since ratios are taken to it."""
     found = {made.name: made for part in _split(text) if (made := arm(part))}
     return tuple({"transcript": TRANSCRIPT, **found}.values())
+
+
+def _hint(text: str) -> str:
+    from difflib import get_close_matches
+
+    known = [*ARMS, MASK.name]
+    near = get_close_matches(re.split("[:{]", text.strip()[:40])[0], [*ARMS, "mask"], n=1)
+    if near:
+        return f"did you mean {MASK.name if near[0] == 'mask' else near[0]}?"
+    return f"the arms are {', '.join(known)}"
 
 
 def _split(text: str) -> list[str]:

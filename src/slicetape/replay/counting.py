@@ -1,8 +1,7 @@
-"""Tokens of nodes: each text is counted once, when its node first appears, and shared by arms."""
+"""Tokens and code points of messages; `nodes` sees to it that each text is counted once."""
 
 from collections.abc import Callable, Iterator
 
-from slicetape.log.events import Event, message_of
 from slicetape.log.messages import (
     Block,
     Image,
@@ -21,19 +20,11 @@ IMAGE = 1_000
 
 
 class Counts:
-    """Tokens of the texts of one recording. `counted` says how many texts were counted."""
+    """Tokens by one counter. `counted` says how many texts it was given."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self.count = count
         self.counted = 0
-        self._recorded: dict[int, int] = {}
-
-    def recorded(self, event: Event) -> int:
-        """Tokens of a recorded event's message, by its seq in the recording."""
-        known = self._recorded.get(event.seq)
-        if known is None:
-            known = self._recorded[event.seq] = self.tokens(message_of(event))  # type: ignore[arg-type]
-        return known
 
     def tokens(self, message: Message) -> int:
         """Tokens of a message on the wire, its frame included; 0 for one without content."""
@@ -43,8 +34,10 @@ class Counts:
 
     def text(self, text: str) -> int:
         """Tokens of one text."""
+        if not text:
+            return 0
         self.counted += 1
-        return self.count(text) if text else 0
+        return self.count(text)
 
     def _block(self, block: Block) -> int:
         if isinstance(block, Image):
@@ -54,10 +47,8 @@ class Counts:
         )
 
 
-def chars(message: Message | None) -> int:
+def chars(message: Message) -> int:
     """Code points of the texts that `Counts` counts."""
-    if message is None:
-        return 0
     return sum(len(text) for block in message.content for text in _texts(block))
 
 

@@ -1,7 +1,7 @@
 """The requests an arm sends, measured from the edits of its surface.
 
-Nothing is counted or encoded twice: a node brings its tokens and its bytes when it appears, and a
-request costs what changed since the last one.
+A node brings its tokens and its bytes when it appears, so a request costs what changed since the
+last one, never its size.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,14 @@ from dataclasses import dataclass
 
 from slicetape.log.events import Event, SystemMessage
 from slicetape.prices.cache import Request
-from slicetape.prices.prefix import Prefix
-from slicetape.replay.counting import FRAME, Counts, chars
-from slicetape.surface import Edit, Session, message_at
-from slicetape.wire.fragment import Fragment, Wire
+from slicetape.prices.prefix import Prefix, Section
+from slicetape.replay.counting import FRAME
+from slicetape.replay.nodes import Node, Nodes
+from slicetape.surface import Edit, Session
 from slicetape.wire.lint import Rules
 from slicetape.wire.lint_edits import IncrementalLint
 from slicetape.wire.prefix import Step
 from slicetape.wire.prefix_edits import IncrementalPrefix
-
-EMPTY = Fragment("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +43,28 @@ class Tally:
     sent_chars: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
-    seq: int
-    tokens: int
-    chars: int
-    blocks: int
-
-
 class Meter:
     """Follows one session and measures each request it would send.
 
-    `recorded` maps a seq of this log to the recorded event it repeats, None for what the arm
-    wrote; `head` tokens stand ahead of every request; without `system`, recorded prompts weigh
-    nothing.
+    `recorded` gives the recorded event that the event just appended repeats, None for what the
+    arm wrote; `head` tokens stand ahead of every request.
     """
 
     def __init__(
         self,
         session: Session,
-        counts: Counts,
-        wire: Wire,
+        nodes: Nodes,
         rules: Rules,
         *,
         head: int = 0,
-        system: bool = True,
-        recorded: Callable[[int], Event | None] = lambda _: None,
+        recorded: Callable[[], Event | None] = lambda: None,
     ) -> None:
         self._session = session
-        self._counts = counts
-        self._wire = wire
+        self._measured = nodes
         self._recorded = recorded
-        self._system = system
         self._lint = IncrementalLint(rules)
-        self._pieces = IncrementalPrefix(wire)
-        self._nodes: list[_Node] = []
+        self._pieces = IncrementalPrefix(nodes.wire)
+        self._nodes: list[Node] = []
         start = Prefix()
         if head:
             start = start.then("head", head, section="tools")
@@ -89,30 +74,23 @@ class Meter:
         self.tally = Tally()
         session.listen(self._edited)
 
-    @property
-    def total(self) -> int:
-        """Tokens of the next request."""
-        return self._prefix().tokens
-
     def request(self, answer: Event, *, first_in_turn: bool) -> Sent:
         """Take the surface as it stands as the request that `answer` was the reply to.
 
         `answer` is a recorded event, about to be appended.
         """
-        said = message_at(answer)
-        tokens = self._counts.recorded(answer) if said else 0
-        prefix = self._prefix()
-        seq, blocks = len(self._session.log.events), len(said.content) if said else 0
+        node = self._measured.recorded(answer)
+        prefix, seq = self._prefix(), len(self._session.log.events)
         sent = Sent(
             Request(
                 prefix=prefix,
                 breakpoints=self._breakpoints(prefix),
-                answer=prefix.then(seq, tokens, blocks=blocks) if said else None,
+                answer=prefix.then(seq, node.tokens, blocks=node.blocks) if node.blocks else None,
                 time_ms=answer.time or None,
             ),
-            max(0, tokens - FRAME),
+            max(0, node.tokens - FRAME),
         )
-        self._sum(sent)
+        self._sum(sent, self._chars)
         self._check(first_in_turn)
         return sent
 
@@ -123,46 +101,35 @@ class Meter:
         """
         self._prefix()
         self._side_calls += 1
-        start = self._prefixes[self._session.view.surface.position(through) + 1]
+        end = self._session.view.surface.position(through) + 1
+        start = self._prefixes[end]
         prefix = start.then(("instruction", self._side_calls), extra)
         sent = Sent(Request(prefix=prefix, breakpoints=(prefix,), time_ms=time or None), output)
-        self._sum(sent)
+        self._sum(sent, sum(node.chars for node in self._nodes[:end]))
         return sent
 
     def _edited(self, event: Event, edit: Edit | None) -> None:
         if edit is None:
             return
-        message = message_at(event)
-        fragment = self._wire.fragment(message) if message else EMPTY
-        recorded = self._recorded(event.seq)
-        if message is None or (isinstance(event, SystemMessage) and not self._system):
-            message, tokens = None, 0
-        elif recorded is not None:
-            tokens = self._counts.recorded(recorded)
-        else:
-            tokens = self._counts.tokens(message)
+        repeated = self._recorded()
+        measured = self._measured
+        node = measured.recorded(repeated) if repeated else measured.written(event)
         start, end = edit.position, edit.position + len(edit.removed)
-        self._chars -= sum(node.chars for node in self._nodes[start:end])
-        blocks = len(message.content) if message else 0
-        node = _Node(edit.added, tokens, chars(message), blocks)
-        self._chars += node.chars
+        self._chars += node.chars - sum(gone.chars for gone in self._nodes[start:end])
         self._nodes[start:end] = [node]
         del self._prefixes[start + 1 :]
-        self._lint.replace(start, end, (fragment,))
-        self._pieces.replace(start, end, (fragment,))
+        self._lint.replace(start, end, (node.fragment,))
+        self._pieces.replace(start, end, (node.fragment,))
 
     def _prefix(self) -> Prefix:
         """The whole next request; nodes that did not change keep their prefixes."""
-        for node in self._nodes[len(self._prefixes) - 1 :]:
-            system = isinstance(self._session.view.events[node.seq], SystemMessage)
-            self._prefixes.append(
-                self._prefixes[-1].then(
-                    node.seq,
-                    node.tokens,
-                    section="system" if system else "messages",
-                    blocks=node.blocks,
-                )
+        view, kept = self._session.view, len(self._prefixes) - 1
+        for seq, node in zip(view.surface.nodes[kept:], self._nodes[kept:], strict=True):
+            section: Section = (
+                "system" if isinstance(view.events[seq], SystemMessage) else "messages"
             )
+            longer = self._prefixes[-1].then(seq, node.tokens, section=section, blocks=node.blocks)
+            self._prefixes.append(longer)
         return self._prefixes[-1]
 
     def _tape_nodes(self) -> int:
@@ -173,13 +140,13 @@ class Meter:
         tape = self._tape_nodes()
         return (self._prefixes[tape], prefix) if tape else (prefix,)
 
-    def _sum(self, sent: Sent) -> None:
+    def _sum(self, sent: Sent, chars: int) -> None:
         tally = self.tally
         tally.requests += 1
         tally.input_tokens += sent.request.total
         tally.output_tokens += sent.output
         tally.peak_tokens = max(tally.peak_tokens, sent.request.total)
-        tally.sent_chars += self._chars
+        tally.sent_chars += chars
 
     def _check(self, first_in_turn: bool) -> None:
         tally = self.tally
@@ -197,4 +164,5 @@ class Meter:
         self._lint.sent()
 
     def _cause(self, position: int) -> int | None:
-        return self._nodes[position].seq if position < len(self._nodes) else None
+        nodes = self._session.view.surface.nodes
+        return nodes[position] if position < len(nodes) else None

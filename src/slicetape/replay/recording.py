@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from slicetape.errors import PriceError
 from slicetape.log.events import (
     AssistantMessage,
     CompactionEnd,
@@ -24,6 +25,7 @@ from slicetape.log.events import (
     is_human,
 )
 from slicetape.log.messages import Image, ToolCall, ToolResultBlock
+from slicetape.log.payloads import Usage
 from slicetape.prices.cost import Tokens, recorded
 
 _POLICY = (CompactionStart, CompactionEnd, CompactionSummary, CompactionPrune)
@@ -80,7 +82,10 @@ def record(
         if isinstance(event, _POLICY + _HOST) or _by_policy(event):
             continue
         kept.append(event)
-    return Recording(id, format, header, tuple(kept), gather.facts(), tuple(notes))
+    said = list(notes)
+    if gather.unusable:
+        said.append(f"{gather.unusable} recorded usages have negative counts and are left out")
+    return Recording(id, format, header, tuple(kept), gather.facts(), tuple(said))
 
 
 def _by_policy(event: Event) -> bool:
@@ -99,6 +104,8 @@ class _Gather:
         self._tools = b""
         self._usage: Tokens | None = None
         self._system = self._compacted = self._signed = False
+        self.unusable = 0
+        """Recorded usages that cannot be true, and were not added up."""
 
     def take(self, event: Event) -> None:
         if isinstance(event, TurnStart):
@@ -127,13 +134,19 @@ class _Gather:
     def _take_assistant(self, event: AssistantMessage) -> None:
         self._steps += 1
         if event.data.usage:
-            self._usage = (self._usage or Tokens()) + recorded(event.data.usage)
+            self._take_usage(event.data.usage)
         blocks = event.data.message.content
         self._calls += sum(isinstance(block, ToolCall) for block in blocks)
         source = event.data.message.source
         self._signed |= b'"signature"' in bytes(source.replay_state)
         route = source.provider or "", source.model or ""
         self._models[route] = self._models.get(route, 0) + 1
+
+    def _take_usage(self, usage: Usage) -> None:
+        try:
+            self._usage = (self._usage or Tokens()) + recorded(usage)
+        except PriceError:
+            self.unusable += 1
 
     def _take_result(self, event: ToolResult) -> None:
         unanswered = event.data.error and event.data.error.code == "TOOL_OUTCOME_UNKNOWN"

@@ -1,34 +1,43 @@
 """Whether everything the tape hid comes back byte for byte, through the calls it prints.
 
 Only what a model could follow counts: the locators of an entry (the seqs of its `more` line and
-the recipes of its header, filled in), locators on a page that these return, or a search.
+the recipes of its header, filled in) and the locators on a page that these return. What a reply
+says inside an entry is not followed, whatever it looks like.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from slicetape.errors import RecallError
-from slicetape.log.events import (
-    FORMAT_VERSION,
-    AssistantMessage,
-    Event,
-    ToolResult,
-    UserMessage,
-)
-from slicetape.log.messages import Reasoning, Text, ToolCall, ToolResultBlock, text_of
+from slicetape.log.events import AssistantMessage, Event, ToolResult, UserMessage
+from slicetape.log.messages import Block, Reasoning, Text, ToolCall, text_of
 from slicetape.policy.entry import original_of
+from slicetape.recall.records import result_blocks, source_name, text_parts
 from slicetape.recall.tools import Recall, dispatch
+from slicetape.surface import View
 
-_EXPAND = re.compile(r'expand_result\(\{"seq":(\d{1,15}),"formatVersion":(\d{1,3})')
-_TURN = re.compile(r"^\[turn (\d{1,15})\]$", re.MULTILINE)
-_MORE = re.compile(r"^\[\+\d+ more tool results · seqs ([\d, …]+)\]$", re.MULTILINE)
+Ask = Callable[[str, Mapping[str, object]], str]
+"""A recall tool by name and its arguments, to the text it returns. RecallError when it fails."""
+
+_EXPAND = re.compile(r'expand_result\(\{"seq":(\d{1,15}),"formatVersion":(\d{1,9})')
+_EXPAND_RECIPE = re.compile(r'expand_result\(\{"seq":<q>,"formatVersion":(\d{1,9})\}\)')
+_TURN_RECIPE = 'recall_turn({"turn":"<n>","view":"dialogue"})'
+_TURN = re.compile(r"\[turn (\d{1,15})\]")
+_EACH_TURN = re.compile(
+    r'recall_turn\(\{"turn":"(\d{1,15})"\}\); repeat for each turn through (\d{1,15})\]'
+)
+_EARLIER = re.compile(r"\[earlier checkpoint covered turns (\d{1,15})-(\d{1,15}); recall_turn")
+_MORE = re.compile(r"\[\+\d+ more tool results · seqs ([\d, …]+)\]")
+_REPLY = re.compile(r"\[reply .{1,80} @sha256:(\w{1,64})\]")
+_FULL = re.compile(r'recall_turn\(\{"turn":"(\d{1,15})","view":"full"\}\)')
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How much of what entries hid came back, and the seqs of what did not."""
+    """How many nodes the entries hid, how many came back, and the seqs of those that did not."""
 
     hidden: int
     recovered: int
@@ -40,9 +49,12 @@ class Recovery:
         return self.recovered / self.hidden if self.hidden else 1.0
 
 
-def recover(recall: Recall, entries: Iterable[UserMessage]) -> Recovery:
-    """Follow the locators of every entry and compare what comes back with the log."""
-    reader = _Reader(recall)
+def recover(recall: Recall, entries: Iterable[UserMessage], *, ask: Ask | None = None) -> Recovery:
+    """Follow the locators of every entry, and compare what comes back with the log.
+
+    `ask` calls a tool; without it the tools of `recall` answer.
+    """
+    reader = _Reader(recall.view, ask or partial(_dispatched, recall))
     hidden = 0
     missing: list[int] = []
     for entry in entries:
@@ -54,87 +66,144 @@ def recover(recall: Recall, entries: Iterable[UserMessage]) -> Recovery:
     return Recovery(hidden, hidden - len(missing), tuple(missing))
 
 
+def _dispatched(recall: Recall, name: str, arguments: Mapping[str, object]) -> str:
+    return dispatch(name, arguments, recall)
+
+
+Said = tuple[tuple[str, ...], ...]
+"""What a message says, block by block."""
+
+
 class _Reader:
     """A model that follows locators, and remembers the pages it was given."""
 
-    def __init__(self, recall: Recall) -> None:
-        self._recall = recall
+    def __init__(self, view: View, ask: Ask) -> None:
+        self._view = view
+        self._ask = ask
         self._results: dict[int, str] = {}
         self._dialogues: dict[int, str] = {}
-        self._records: dict[int, Mapping[str, list[str]]] = {}
+        self._records: dict[int, Mapping[str, Sequence[Said]]] = {}
 
     def follow(self, entry: str) -> None:
         """Call everything an entry names, then every result that a turn page names."""
-        seqs = [int(seq) for seq, _ in _EXPAND.findall(entry)]
-        for more in _MORE.findall(entry):
-            seqs += [int(seq) for seq in re.findall(r"\d+", more)]
-        for turn in map(int, _TURN.findall(entry)):
+        lines = list(_printed(entry))
+        for turn in _turns(lines, self._view):
             if turn not in self._dialogues:
                 page = self._call("recall_turn", {"turn": str(turn), "view": "dialogue"})
                 self._dialogues[turn] = page
-            seqs += [int(seq) for seq, _ in _EXPAND.findall(self._dialogues[turn])]
-        for seq in seqs:
-            if seq not in self._results:
-                arguments = {"seq": seq, "formatVersion": FORMAT_VERSION}
-                self._results[seq] = self._call("expand_result", arguments)
+                self._expand(_EXPAND.findall(page))
+        self._expand(_results(lines))
 
     def has(self, seq: int) -> bool:
         """Whether the texts of a node came back as they were logged."""
-        view = self._recall.view
-        event = view.events[seq]
+        event = self._view.events[seq]
+        turn = self._view.turns.owner(event)
         if isinstance(event, ToolResult):
-            original = original_of(view, seq)
+            original = original_of(self._view, seq)
             page = self._results.get(original, "")
-            return page.partition("\n")[2] == _result_text(view.events[original])
-        turn = view.turns.owner(event)
+            return page.partition("\n")[2] == _result_text(self._view.events[original])
         if isinstance(event, UserMessage):
-            return text_of(event.data.content) in self._dialogues.get(turn, "")
-        if isinstance(event, AssistantMessage):
-            return self._has_assistant(turn, event)
-        return False
+            message, head = event.data, f"[{source_name(event.data.source)}]"
+        else:
+            assert isinstance(event, AssistantMessage)
+            message, head = event.data.message, f"[step {event.data.step}]"
+        said = tuple(_said(block) for block in message.content if isinstance(block, _SAYING))
+        if all(isinstance(block, Text) for block in message.content):
+            text = text_of(message.content)
+            if not text or f"\n{head}\n{text}\n" in self._dialogues.get(turn, "") + "\n":
+                return True
+        return said in self._record(turn).get(message.id, ())
 
-    def _has_assistant(self, turn: int, event: AssistantMessage) -> bool:
-        blocks = event.data.message.content
-        plain = text_of(blocks) in self._dialogues.get(turn, "")
-        if plain and not any(isinstance(block, Reasoning | ToolCall) for block in blocks):
-            return True
-        wanted = [_text_of(block) for block in blocks if isinstance(block, _SAID)]
-        return wanted == self._record(turn).get(event.data.message.id)
+    def _expand(self, locators: Iterable[tuple[str, str]]) -> None:
+        for seq, version in locators:
+            if int(seq) not in self._results:
+                arguments = {"seq": int(seq), "formatVersion": int(version)}
+                self._results[int(seq)] = self._call("expand_result", arguments)
 
-    def _record(self, turn: int) -> Mapping[str, list[str]]:
-        """What each assistant message held, from the full page that a dialogue page names."""
+    def _record(self, turn: int) -> Mapping[str, Sequence[Said]]:
+        """What each message of a turn says, from the full page that its dialogue page names."""
         if turn not in self._records:
-            page = self._call("recall_turn", {"turn": str(turn), "view": "full"})
-            rows = json.loads(page[page.rindex("\n[") :])
-            said = [row["data"]["message"] for row in rows if row["type"] == "assistant/message"]
-            self._records[turn] = {
-                message["id"]: [
-                    block["arguments" if block["type"] == "tool-call" else "text"]
-                    for block in message["content"]
-                    if block["type"] in ("text", "reasoning", "tool-call")
-                ]
-                for message in said
-            }
+            found = _FULL.search(self._dialogues.get(turn, "").partition("\n")[0])
+            page = ""
+            if found:
+                page = self._call("recall_turn", {"turn": found[1], "view": "full"})
+            self._records[turn] = _messages_of(page)
         return self._records[turn]
 
     def _call(self, name: str, arguments: Mapping[str, object]) -> str:
         try:
-            return dispatch(name, arguments, self._recall)
+            return self._ask(name, arguments)
         except RecallError as error:
             return str(error)
 
 
-_SAID = (Text, Reasoning, ToolCall)
+def _printed(entry: str) -> Iterator[str]:
+    """The lines of an entry that are its own, not those of a reply in it."""
+    end = ""
+    for line in entry.split("\n"):
+        if not end:
+            yield line
+            reply = _REPLY.fullmatch(line)
+            end = f"[end reply @sha256:{reply[1]}]" if reply else ""
+        elif line == end:
+            end = ""
 
 
-def _text_of(block: Text | Reasoning | ToolCall) -> str:
-    return block.arguments if isinstance(block, ToolCall) else block.text
+def _turns(lines: Sequence[str], view: View) -> Iterator[int]:
+    """The turns that an entry says how to recall; of a range only those that are recorded."""
+    recipe = _TURN_RECIPE in lines[0]
+    for line in lines:
+        if recipe and (one := _TURN.fullmatch(line)):
+            yield int(one[1])
+        elif several := _EACH_TURN.search(line) or _EARLIER.match(line):
+            last = min(int(several[2]), view.turns.last_turn)
+            yield from filter(view.turns.is_recorded, range(int(several[1]), last + 1))
+
+
+def _results(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Seq and format version of the results that an entry says how to expand."""
+    recipe = _EXPAND_RECIPE.search(lines[0])
+    for line in lines[1:]:
+        yield from _EXPAND.findall(line)
+        more = _MORE.fullmatch(line)
+        if more and recipe:
+            yield from ((seq, recipe[1]) for seq in re.findall(r"\d+", more[1]))
+
+
+def _messages_of(page: str) -> Mapping[str, Sequence[Said]]:
+    """The messages in the records of a full page, by id; none when the page is damaged."""
+    found: dict[str, list[Said]] = {}
+    try:
+        for row in json.loads(page[page.rindex("\n[") :]):
+            data = row["data"]
+            message = data if row["type"] == "user/message" else data.get("message")
+            if message:
+                said = (_logged(block) for block in message["content"])
+                found.setdefault(message["id"], []).append(tuple(filter(None, said)))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+    return found
+
+
+def _logged(block: Mapping[str, str]) -> tuple[str, ...]:
+    """What a block says, from its logged form."""
+    if block["type"] == "tool-call":
+        return "tool-call", block["id"], block["name"], block["arguments"]
+    if block["type"] in ("text", "reasoning"):
+        return block["type"], block["text"]
+    return ()
+
+
+_SAYING = (Text, Reasoning, ToolCall)
+
+
+def _said(block: Block) -> tuple[str, ...]:
+    if isinstance(block, ToolCall):
+        return "tool-call", block.id, block.name, block.arguments
+    assert isinstance(block, Text | Reasoning)
+    return "text" if isinstance(block, Text) else "reasoning", block.text
 
 
 def _result_text(event: Event) -> str:
     assert isinstance(event, ToolResult)
-    return "\n".join(
-        "\n".join(part.text for part in block.content if isinstance(part, Text))
-        for block in event.data.message.content
-        if isinstance(block, ToolResultBlock)
-    )
+    return "\n".join("\n".join(text_parts(block)) for block in result_blocks(event))

@@ -13,6 +13,7 @@ from slicetape.prices.tokens import counter
 from slicetape.recall.tools import Recall
 from slicetape.replay.arms import DEFAULT_ARMS, Arm, arms
 from slicetape.replay.counting import Counts
+from slicetape.replay.nodes import Nodes
 from slicetape.replay.pricing import bills
 from slicetape.replay.recording import Recording, record
 from slicetape.replay.recoverable import recover
@@ -26,8 +27,7 @@ from slicetape.replay.report import (
 )
 from slicetape.replay.run import Setting, run
 from slicetape.wire.anthropic import MessagesWire
-from slicetape.wire.fragment import Wire
-from slicetape.wire.lint import CHAT, MESSAGES, Rules
+from slicetape.wire.lint import CHAT, MESSAGES
 from slicetape.wire.openai_chat import ChatWire
 
 HEAD = 4_000
@@ -41,7 +41,8 @@ WINDOW = 200_000
 
 DEFAULT_SHEETS = ("rel-30", "rel-10", "rel-none")
 
-Progress = Callable[[str, str], None]
+Progress = Callable[[Recording, str], None]
+"""Told what runs, a recording and the name of an arm, once a recorded reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +76,14 @@ def replay(
     *,
     progress: Progress = lambda _session, _arm: None,
 ) -> Report:
-    """Every session under every arm. `progress` is told what runs now, once a request."""
+    """Every session under every arm."""
     options = options or Options()
-    found = tuple(replay_session(one, options, progress=progress) for one in sessions)
+    return report_of([replay_session(one, options, progress=progress) for one in sessions], options)
+
+
+def report_of(sessions: Iterable[SessionReport], options: Options) -> Report:
+    """The report of sessions that were replayed with `options`."""
+    found = tuple(sessions)
     return Report(
         version=VERSION,
         prices=tuple(row.id for row in options.sheets),
@@ -96,12 +102,12 @@ def replay_session(
     """One session under every arm."""
     facts = recording.facts
     name = options.tokenizer or counter_for_model(facts.model)[0]
-    counts = Counts(counter(name).count)
-    setting = setting_of(recording, options, counts)
+    nodes = nodes_of(recording, options, Counts(counter(name).count))
+    setting = setting_of(recording, options, nodes.counts)
     reports = {}
     for arm in options.arms:
-        tick = partial(progress, recording.id, arm.name)
-        done = run(recording, arm, counts, setting, tick=tick)
+        tick = partial(progress, recording, arm.name)
+        done = run(recording, arm, nodes, setting, tick=tick)
         recovery = recover(Recall.of(done.session.view), done.entries) if arm.recalls else None
         priced = bills(done.sent, options.sheets, ttl=options.ttl)
         reports[arm.name] = arm_report(done, priced, recovery)
@@ -110,7 +116,7 @@ def replay_session(
         format=recording.format,
         model=facts.model,
         tokenizer=name,
-        wire=type(setting.wire).__name__,
+        wire="anthropic-messages" if facts.signed else "openai-chat",
         turns=facts.turns,
         steps=facts.steps,
         tool_calls=facts.tool_calls,
@@ -127,41 +133,34 @@ def replay_session(
 
 def chosen_sheets(text: str) -> tuple[Sheet, ...]:
     """The sheets of a list with commas. PriceError when one is unknown or none is named."""
-    found = tuple(sheet(name.strip()) for name in text.split(",") if name.strip())
+    found = tuple(
+        sheet(name) for name in dict.fromkeys(part.strip() for part in text.split(",")) if name
+    )
     if not found:
         raise PriceError(f"no price sheet named; the default is {','.join(DEFAULT_SHEETS)}")
     return found
 
 
+def nodes_of(recording: Recording, options: Options, counts: Counts) -> Nodes:
+    """The nodes of a recording on the wire that carries them: signed reasoning needs Messages."""
+    wire = MessagesWire() if recording.facts.signed else ChatWire()
+    return Nodes(counts, wire, system=options.head != 0)
+
+
 def setting_of(recording: Recording, options: Options, counts: Counts) -> Setting:
-    """The wire, rules, head and window that a recording is replayed with."""
-    facts = recording.facts
-    wire, rules = _wire(recording)
-    if options.head == 0:
-        head = recall_head = 0
-    else:
-        recorded = counts.text(facts.tools.decode("utf-8", "replace")) if facts.tools else 0
-        known = recorded or facts.has_system
-        head = recorded if known else (HEAD if options.head is None else options.head)
-        recall_head = RECALL_HEAD
-    return Setting(
-        wire=wire,
-        rules=rules,
-        head=head,
-        recall_head=recall_head,
-        system=options.head != 0,
-        window=options.window or facts.window or WINDOW,
-    )
-
-
-def _wire(recording: Recording) -> tuple[Wire, Rules]:
-    """The wire that carries what was recorded: signed reasoning needs the Messages wire.
+    """The rules, heads and window that a recording is replayed with.
 
     Calls without reasoning are no error here: what was recorded without it was accepted so.
     """
-    if recording.facts.signed:
-        return MessagesWire(), MESSAGES
-    return ChatWire(), CHAT
+    facts = recording.facts
+    recorded = counts.text(facts.tools.decode("utf-8", "replace")) if options.head != 0 else 0
+    constant = HEAD if options.head is None else options.head
+    return Setting(
+        rules=MESSAGES if facts.signed else CHAT,
+        head=recorded if recorded or facts.has_system else constant,
+        recall_head=0 if options.head == 0 else RECALL_HEAD,
+        window=options.window or facts.window or WINDOW,
+    )
 
 
 def _head_text(head: int | None) -> str:

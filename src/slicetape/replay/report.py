@@ -15,18 +15,20 @@ VERSION = 1
 
 
 class PolicyMs(msgspec.Struct, frozen=True):
-    """Milliseconds of policy work at the first step of a turn."""
+    """Milliseconds of policy work at the first step of a turn; 0 where there was none."""
 
-    median: float
-    p99: float
-    max: float
+    median: float = 0.0
+    p99: float = 0.0
+    max: float = 0.0
 
 
 class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One arm over one session. Token counts by price are those of the first sheet asked for.
+    """One arm over one session. Cached, written and fresh tokens are those of the first sheet.
 
-    `cost` maps sheet ids to the sheet's currency, or to the price of one fresh input token on
-    sheets that know only ratios. `recoverable` is given for arms that seal.
+    `cost` maps sheet ids to the sheet's currency, or to multiples of the price of one fresh input
+    token on sheets that know only ratios. `lint_errors` adds up over requests. `recoverable` is
+    given for arms that seal: the share of the sealed nodes that come back byte for byte.
+    `compactions` are summaries that took their place; each summary asked for is a request.
     """
 
     requests: int
@@ -41,13 +43,13 @@ class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lint_errors: int
     cost: Mapping[str, float]
     sent_chars: int
+    policy_ms: PolicyMs
     compactions: int = 0
     entries: int = 0
     recoverable: float | None = None
     unrecovered: tuple[int, ...] = ()
     first_break: str | None = None
     first_lint: str | None = None
-    policy_ms: PolicyMs | None = None
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +90,10 @@ class SessionReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Sums of one arm over all sessions, and its ratios to `transcript`.
 
-    Sums of tokens and money are absent when the sessions were counted by different counters:
-    then only ratios can be compared (each the mean of the sessions' sums in their own tokens).
+    A ratio is the sum over all sessions of the arm, divided by the same sum of `transcript`. Each
+    session adds tokens and costs in the tokens of its own counter; when there are several
+    counters, such a sum means nothing by itself and the sums of tokens and money are absent.
+    `peak_tokens` is the largest request, `recoverable` the worst session.
     """
 
     sessions: int
@@ -97,9 +101,14 @@ class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prefix_breaks_in_turn: int
     prefix_breaks_at_seal: int
     lint_errors: int
+    sent_chars: int
     vs_transcript: Mapping[str, float]
     input_tokens: int | None = None
+    cached_tokens: int | None = None
+    written_tokens: int | None = None
+    fresh_tokens: int | None = None
     output_tokens: int | None = None
+    peak_tokens: int | None = None
     cost: Mapping[str, float] | None = None
     recoverable: float | None = None
 
@@ -136,7 +145,7 @@ def arm_report(run: Run, bills: Sequence[Bill], recovery: Recovery | None) -> Ar
         unrecovered=recovery.missing[:20] if recovery else (),
         first_break=tally.first_break,
         first_lint=tally.first_lint,
-        policy_ms=_times(run.policy_ms) if run.entries else None,
+        policy_ms=_times(run.policy_ms),
     )
 
 
@@ -164,17 +173,27 @@ def totals(sessions: Iterable[SessionReport]) -> dict[str, Total]:
 def _total(rows: Sequence[SessionReport], name: str, one_counter: bool) -> Total:
     arms = [row.arms[name] for row in rows]
     recovered = [arm.recoverable for arm in arms if arm.recoverable is not None]
-    return Total(
+    total = Total(
         sessions=len(rows),
         requests=sum(arm.requests for arm in arms),
         prefix_breaks_in_turn=sum(arm.prefix_breaks_in_turn for arm in arms),
         prefix_breaks_at_seal=sum(arm.prefix_breaks_at_seal for arm in arms),
         lint_errors=sum(arm.lint_errors for arm in arms),
+        sent_chars=sum(arm.sent_chars for arm in arms),
         vs_transcript=_ratios(rows, name),
-        input_tokens=sum(arm.input_tokens for arm in arms) if one_counter else None,
-        output_tokens=sum(arm.output_tokens for arm in arms) if one_counter else None,
-        cost=_sum(arm.cost for arm in arms) if one_counter else None,
         recoverable=min(recovered) if recovered else None,
+    )
+    if not one_counter:
+        return total
+    return msgspec.structs.replace(
+        total,
+        input_tokens=sum(arm.input_tokens for arm in arms),
+        cached_tokens=sum(arm.cached_tokens for arm in arms),
+        written_tokens=sum(arm.written_tokens for arm in arms),
+        fresh_tokens=sum(arm.fresh_tokens for arm in arms),
+        output_tokens=sum(arm.output_tokens for arm in arms),
+        peak_tokens=max(arm.peak_tokens for arm in arms),
+        cost=_sum(arm.cost for arm in arms),
     )
 
 
@@ -207,6 +226,8 @@ def _sum(costs: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _times(milliseconds: Sequence[float]) -> PolicyMs:
+    if not milliseconds:
+        return PolicyMs()
     ordered = sorted(milliseconds)
     return PolicyMs(
         median=round(median(ordered), 4),

@@ -12,37 +12,37 @@ from slicetape.log.events import (
     Event,
     Replace,
     StepStart,
+    SurfaceOp,
     TurnEnd,
     TurnStart,
     UserMessage,
 )
-from slicetape.log.log import SessionLog
 from slicetape.log.messages import Message
 from slicetape.log.seqs import pack
 from slicetape.loop.prestep import Prestep
 from slicetape.replay.arms import Arm
-from slicetape.replay.compacting import Compacting
-from slicetape.replay.counting import Counts
+from slicetape.replay.compacting import Compacting, Room
 from slicetape.replay.meter import Meter, Sent
+from slicetape.replay.nodes import Nodes
 from slicetape.replay.policies import BeforeStep, Masking, Nothing, Sealing
+from slicetape.replay.recorded_log import RecordedLog
 from slicetape.replay.recording import Recording
 from slicetape.surface import Session
-from slicetape.wire.fragment import Wire
 from slicetape.wire.lint import Rules
+
+Reply = AssistantMessage | AssistantAttempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What all arms of a replay share: the wire, its rules, and tokens ahead of every request.
+    """What all arms of a replay share: the rules of the wire, heads and window in tokens.
 
-    Without `system`, recorded system prompts weigh nothing.
+    `head` stands ahead of every request, `recall_head` too in arms that carry recall tools.
     """
 
-    wire: Wire
     rules: Rules
     head: int = 0
     recall_head: int = 0
-    system: bool = True
     window: int = 200_000
 
 
@@ -63,50 +63,48 @@ class Run:
 def run(
     recording: Recording,
     arm: Arm,
-    counts: Counts,
+    nodes: Nodes,
     setting: Setting,
     *,
     tick: Callable[[], None] = lambda: None,
 ) -> Run:
-    """Send what the recording would have sent under `arm`; `tick` is called once a request."""
-    return _Replayer(recording, arm, counts, setting).run(tick)
+    """Send what the recording would have sent under `arm`; `tick` is called once a recorded reply.
+
+    `nodes` are those of this recording, and may be used for every arm.
+    """
+    return _Replayer(recording, arm, nodes, setting).run(tick)
 
 
 class _Replayer:
-    def __init__(self, recording: Recording, arm: Arm, counts: Counts, setting: Setting) -> None:
+    def __init__(self, recording: Recording, arm: Arm, nodes: Nodes, setting: Setting) -> None:
         self._recording = recording
-        self._counts = counts
         self._seqs: dict[int, int] = {}
-        self._origin: Event | None = None
-        session = Session(SessionLog.in_memory(recording.header), strict=False)
+        self._repeated: Event | None = None
+        self._ready = (0, 0)
+        session = Session(RecordedLog(recording.header), strict=False)
         head = setting.head + (setting.recall_head if arm.recalls else 0)
-        meter = Meter(
-            session,
-            counts,
-            setting.wire,
-            setting.rules,
-            head=head,
-            system=setting.system,
-            recorded=self._recorded,
-        )
+        meter = Meter(session, nodes, setting.rules, head=head, recorded=lambda: self._repeated)
         self._run = Run(arm, session, meter, [])
-        self._policy = self._policy_of(arm, setting)
+        self._policy = self._policy_of(arm, nodes, Room(setting.window, head))
 
     def run(self, tick: Callable[[], None]) -> Run:
         events = self._recording.events
         for at, event in enumerate(events):
-            if isinstance(event, AssistantMessage | AssistantAttempt) and event.is_original:
+            if isinstance(event, TurnStart):
+                self._append(event)
+                self._ready = (0, 0)
+                self._before((event.data.turn, 1), event.time, tuple(_pending(events, at + 1)))
+                continue
+            if isinstance(event, StepStart | Reply):
+                self._before((event.data.turn, event.data.step), event.time)
+            if isinstance(event, Reply) and event.is_original:
                 self._send(event)
                 tick()
-            elif isinstance(event, StepStart) and event.data.step > 1:
-                self._before(event.data.step, event.time, ())
             self._append(event)
-            if isinstance(event, TurnStart):
-                self._before(1, event.time, tuple(_pending(events, at + 1)))
         self._finish()
         return self._run
 
-    def _policy_of(self, arm: Arm, setting: Setting) -> BeforeStep:
+    def _policy_of(self, arm: Arm, nodes: Nodes, room: Room) -> BeforeStep:
         session = self._run.session
         if arm.policy == "tape":
             warn = self._run.warnings.append
@@ -114,40 +112,47 @@ class _Replayer:
         if arm.policy == "mask":
             return Masking(session, arm.keep)
         if arm.policy == "compact":
-            return Compacting(
-                session, self._run.meter, self._counts, setting.window, self._run.sent
-            )
+            return Compacting(session, self._run.meter, nodes.counts, room, self._run.sent)
         return Nothing()
 
-    def _recorded(self, _: int) -> Event | None:
-        return self._origin
-
     def _append(self, event: Event) -> None:
-        self._origin = event
-        recorded = self._run.session.append(self._renumbered(event))
-        self._origin = None
-        self._seqs[event.seq] = recorded.seq
+        self._repeated = event
+        self._seqs[event.seq] = self._run.session.append(self._renumbered(event)).seq
+        self._repeated = None
 
     def _renumbered(self, event: Event) -> Event:
-        sources = [self._seqs[seq] for seq in event.sources if seq in self._seqs]
-        op = event.surface_op
+        """The event as it stands in this log: its seq, and those it names, are new."""
+        op, sources = event.surface_op, event.source_event_seqs
         if isinstance(op, Replace):
-            op = Replace(self._seqs[op.start_seq], self._seqs[op.end_seq])
+            op = self._moved(op)
+        if sources is not None:
+            cited = [self._seqs[seq] for seq in event.sources if seq in self._seqs]
+            sources = pack(cited) if cited else None
         return msgspec.structs.replace(
-            event, seq=-1, surface_op=op, source_event_seqs=pack(sources) if sources else None
+            event, seq=len(self._run.session.log.events), surface_op=op, source_event_seqs=sources
         )
 
-    def _before(self, step: int, time: int, pending: Sequence[Message]) -> None:
+    def _moved(self, op: Replace) -> SurfaceOp:
+        """Where a newer prompt stands here; at the end when the arm removed the older one."""
+        start, end = self._seqs.get(op.start_seq, -1), self._seqs.get(op.end_seq, -1)
+        surface = self._run.session.view.surface
+        return Replace(start, end) if start in surface and end in surface else "append"
+
+    def _before(self, place: tuple[int, int], time: int, pending: Sequence[Message] = ()) -> None:
+        """Let the arm act, once a step: when turn or step start, at the latest at the reply."""
+        if place == self._ready:
+            return
+        self._ready = place
         start = perf_counter()
-        self._policy.before_step(step, time=time, pending=pending)
-        if step == 1:
+        self._policy.before_step(place[1], time=time, pending=pending)
+        if place[1] == 1:
             self._run.policy_ms.append((perf_counter() - start) * 1_000)
 
-    def _send(self, event: AssistantMessage | AssistantAttempt) -> None:
+    def _send(self, event: Reply) -> None:
         sent = self._run.meter.request(event, first_in_turn=event.data.step == 1)
         self._run.sent.append(sent)
         if isinstance(self._policy, Compacting):
-            self._policy.sent(sent)
+            self._policy.sent(sent, event)
 
     def _finish(self) -> None:
         if isinstance(self._policy, Sealing):
@@ -158,8 +163,9 @@ class _Replayer:
 
 def _pending(events: Sequence[Event], start: int) -> Iterator[Message]:
     """The messages that the first step of a turn is about to append."""
-    for event in events[start:]:
-        if isinstance(event, AssistantMessage | AssistantAttempt | TurnEnd):
+    for at in range(start, len(events)):
+        event = events[at]
+        if isinstance(event, Reply | TurnEnd):
             return
         if isinstance(event, UserMessage):
             yield event.data

@@ -7,7 +7,7 @@ results, newest first, cut at the host's limit.
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from slicetape.log.events import AssistantMessage, ToolResult, UserMessage
+from slicetape.log.events import AssistantMessage, Event, ToolResult, UserMessage, is_human
 from slicetape.log.messages import Text, ToolResultBlock, text_of
 from slicetape.surface.view import View
 
@@ -34,10 +34,8 @@ def _lines(view: View, nodes: Sequence[int]) -> Iterator[str]:
         event = view.events[seq]
         if isinstance(event, UserMessage) and event.data.source.plugin == "compact":
             yield from text_of(event.data.content[1:2]).splitlines()
-        elif isinstance(event, UserMessage):
-            yield text_of(event.data.content)[:_OPENING]
-        elif isinstance(event, AssistantMessage):
-            yield text_of(event.data.message.content)[:_OPENING]
+        elif said := _said(event)[:_OPENING]:
+            yield said
     seen: set[str] = set()
     for seq in reversed(nodes):
         event = view.events[seq]
@@ -46,6 +44,15 @@ def _lines(view: View, nodes: Sequence[int]) -> Iterator[str]:
                 if line not in seen:
                     seen.add(line)
                     yield line
+
+
+def _said(event: Event) -> str:
+    """What a person or the model wrote; nothing for what a program put in."""
+    if isinstance(event, AssistantMessage):
+        return text_of(event.data.message.content)
+    if isinstance(event, UserMessage) and is_human(event):
+        return text_of(event.data.content)
+    return ""
 
 
 def _telling(event: ToolResult) -> Iterator[str]:
