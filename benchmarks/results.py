@@ -64,7 +64,7 @@ def summary(rows: Sequence[SessionReport]) -> dict[str, object]:
         "requests": sum(row.steps for row in long),
         "arms": {
             name: {
-                "vs_transcript": {key: round(n, 3) for key, n in total.vs_transcript.items()},
+                "vs_transcript": {key: round(n, 4) for key, n in total.vs_transcript.items()},
                 "prefix_breaks_in_turn": total.prefix_breaks_in_turn,
                 "prefix_breaks_at_seal": total.prefix_breaks_at_seal,
                 "lint_errors": total.lint_errors,
