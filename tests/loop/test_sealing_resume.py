@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from sealed_story import SealedStory, common_prefix
-from slicetape.log.events import Replace
+from slicetape.log.events import Replace, is_entry, type_of
+from slicetape.log.log import SessionLog
 from slicetape.log.messages import Source
+from slicetape.surface import project
 from story import Story
 
 LEFT_OUT = {
-    69: "the same log under another host needs that host; without the policy nothing is written",
-    70: "unmounting the policy in a live session is the live loop's",
     71: "refusing a tampered request is the live loop's check of what it sends",
     72: "migrations renumber cited seqs and leave texts alone: tests/log/test_upgrade_*.py",
     73: "retries are the live loop's; sealing runs once, before the first attempt",
@@ -127,6 +127,24 @@ def test_case_68_an_unchanged_context_stands_once_after_a_reload(tmp_path: Path)
     assert resumed.ranges == ["1-1", "2-2"]
 
 
+def test_cases_69_and_70_without_the_policy_a_session_goes_on_with_the_entries_it_has(
+    tmp_path: Path,
+) -> None:
+    story = SealedStory()
+    for _ in range(3):
+        turn(story)
+    path = tmp_path / "carried.jsonl"
+    story.session.log.copy_to(path)
+    for plain in (Story(SessionLog.open(path)), Story(story.session.log)):
+        kinds = {type_of(event) for event in plain.events}
+        turn(plain)
+        turn(plain)
+        assert plain.view.entries == story.view.entries
+        assert sum(map(is_entry, plain.events)) == 2
+        assert {type_of(event) for event in plain.events} == kinds
+        assert project(plain.events) == tuple(plain.view.surface.nodes)
+
+
 def test_a_resumed_session_seals_what_the_open_one_would_have_sealed(tmp_path: Path) -> None:
     story = SealedStory()
     story.reading_turn("a.txt", "one\n")
@@ -229,7 +247,7 @@ class TestSealOnlyIfShorter:
         story = SealedStory(seal_only_if_shorter=True)
         story.aside("x/seal", {"left": "all of it"})
         story.aside("x/seal", {"other": 1})
-        story.aside("x/other", {"left": [2]})
+        story.aside("x/other", {"left": list(range(50))})
         story.reading_turn("a.txt", "long text " * 500)
         story.start()
         assert story.ranges == ["1-1"]

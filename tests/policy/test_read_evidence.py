@@ -89,6 +89,17 @@ def test_a_sub_call_stays_with_the_call_that_held_the_root_id_when_it_started() 
     assert "step 1, dispatch" in line(story, 1)
 
 
+def test_a_nested_read_belongs_to_the_first_result_of_its_call_only() -> None:
+    story = Story()
+    story.start()
+    story.says(calls={"c1": ("run_code", {})})
+    story.nested("c1", "c1:1", "read", {"path": "inner"}, "body")
+    first, second = story.result("c1", "done"), story.result("c1", "done again")
+    evidence = evidence_of(story)
+    assert [read.target for read in evidence.of_results([first.seq])] == ["inner"]
+    assert evidence.of_results([second.seq]) == []
+
+
 def test_nested_reads_come_ahead_of_the_results_own() -> None:
     story = Story()
     story.start()

@@ -110,3 +110,24 @@ def test_history_chars_leave_out_what_stands_ahead_of_the_last_entry() -> None:
     plan = story.prestep.plan()
     assert plan.history_chars == 0
     assert plan.view_chars > 0
+
+
+def test_the_last_entry_is_the_last_on_the_surface_whatever_was_written_last() -> None:
+    story = SealedStory()
+    story.short_turn()
+    story.start()
+    story.human()
+    old = story.snapshot("live in turn 2")
+    story.human("steering")
+    story.says("answer")
+    story.end()
+    story.start()
+    first = story.events[story.view.surface.nodes[0]]
+    late = story.old_entry(first, first, "[slice checkpoint v1 · turns 1-1 · by another writer]")
+    assert story.view.entries[0] == late.seq == max(story.view.entries)
+    story.human()
+    story.snapshot("newer")
+    story.end("aborted")
+    story.start()
+    assert old.seq in story.view.surface
+    assert fresh(story) == ()

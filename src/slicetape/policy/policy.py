@@ -1,5 +1,6 @@
 """Decisions: what a policy wants changed, as data that carries its reason."""
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,7 +83,5 @@ def json_chars(messages: Sequence[Message]) -> int:
     try:
         return len(msgspec.json.encode(messages).decode())
     except UnicodeEncodeError:
-        import json
-
         rows = msgspec.to_builtins(messages)
         return len(json.dumps(rows, ensure_ascii=False, separators=(",", ":")))
