@@ -24,14 +24,17 @@ from slicetape.log.events import (
 )
 from slicetape.log.messages import Block, Message, Source, Text, ToolCall, ToolResultBlock
 from slicetape.log.payloads import CompactionData, PruneData, SeqRange, SummaryData
-from slicetape.log.seqs import pack
 from slicetape.loop.estimate import estimate, estimate_event
 from slicetape.surface import Edit, Session, message_at
 
 PREAMBLE = (
-    "Everything up to here was condensed automatically to make room. Build on what stands below "
-    "as known, do not repeat it, and go on with the messages that follow.\n\n<compacted-summary>"
+    "Everything up to here was condensed by the program to make room; nobody has typed it. Take what "
+    "stands below as known: build on it, do not repeat it and do not answer it. The messages that "
+    "follow are the newest and stand as they were said. Go on with these as though nothing at all "
+    "had been taken out.\n\n<compacted-summary>"
 )
+"""As long as the host's own by its estimate, so that the same summaries are refused."""
+
 PRUNED = "\n\n[... tool result middle pruned ...]\n\n"
 
 
@@ -217,7 +220,7 @@ class Compactor:
             mark.compaction_id,
             Raw(msgspec.json.encode([Text(text)])),
             SeqRange(region[0], region[-1]),
-            pack(region),
+            region,
             shadowed,
             self._route.provider,
             self._route.model,
