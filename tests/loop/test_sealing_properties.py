@@ -1,7 +1,7 @@
 """What holds for every history: prefixes, immutability, pairs, recall, and equal memories."""
 
 import re
-from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from random_story import Act, RandomStory, histories, settings_of
 from sealed_story import SealedStory
-from slicetape.log.events import AssistantMessage, ToolResult, is_entry, is_snapshot
+from slicetape.log.events import AssistantMessage, ToolResult, is_entry, is_snapshot, message_of
 from slicetape.log.messages import Message, ToolCall, ToolResultBlock, text_of
 from slicetape.loop.prestep import Prestep
 from slicetape.policy.entry import original_of
@@ -30,29 +30,31 @@ def told(acts: list[Act], story: RandomStory) -> RandomStory:
     return story
 
 
-def unpaired(request: list[Message]) -> tuple[Counter[str], Counter[str]]:
-    blocks = [block for message in request for block in message.content]
-    calls = Counter(block.id for block in blocks if isinstance(block, ToolCall))
-    results = Counter(block.tool_call_id for block in blocks if isinstance(block, ToolResultBlock))
-    return calls - results, results - calls
+def ids(messages: Iterable[Message]) -> tuple[set[str], set[str]]:
+    """The ids called and the ids answered in these messages."""
+    blocks = [block for message in messages for block in message.content]
+    calls = {block.id for block in blocks if isinstance(block, ToolCall)}
+    return calls, {block.tool_call_id for block in blocks if isinstance(block, ToolResultBlock)}
 
 
 class Watched(RandomStory):
     """Looks at the surface right before and right after each seal."""
 
     def at_seal(self, number: int) -> None:
-        events, nodes, request = self.events, list(self.view.surface.nodes), self.request()
+        events, nodes = self.events, list(self.view.surface.nodes)
         last = self.view.surface.position(self.view.entries[-1]) if self.view.entries else -1
         entries = self.seal(self.pending(number))
         after = self.view.surface.nodes
         assert after[: last + 1] == nodes[: last + 1], "nothing moves up to the last entry"
         assert self.events[: len(events)] == events, "what was logged stays as it was"
-        assert unpaired(self.request()) == unpaired(request), "pairs leave together"
         gone = [self.events[seq] for seq in set(nodes) - set(after)]
         assert all(isinstance(e, AssistantMessage | ToolResult) or is_snapshot(e) for e in gone)
         assert {event.seq for event in gone} == {seq for e in entries for seq in e.sources}
         for entry in entries:
-            assert not any(is_entry(self.events[seq]) for seq in entry.sources)
+            hidden = [self.events[seq] for seq in entry.sources]
+            assert not any(map(is_entry, hidden))
+            calls, answers = ids(map(message_of, hidden))  # type: ignore[arg-type]
+            assert calls == answers, "a call and its result leave together"
             assert self.view.surface.position(entry.seq) > last
             cap = self.prestep.history.entry_max_chars
             assert cap is None or len(text_of(entry.data.content)) <= cap

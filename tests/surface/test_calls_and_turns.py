@@ -3,7 +3,7 @@
 import pytest
 
 from slicetape.errors import InvalidEvent
-from slicetape.log.events import Event
+from slicetape.log.events import Event, Replace
 from slicetape.surface import Edit, View, message_at, messages
 from story import Story
 
@@ -143,3 +143,13 @@ def test_entries_and_snapshots_that_leave_the_surface_are_forgotten() -> None:
     assert (story.view.entries, story.view.snapshots) == ([entry.seq], [snapshot.seq])
     story.replaced(human, entry, "condensed")
     assert (story.view.entries, story.view.snapshots) == ([], [])
+
+
+def test_the_ends_of_a_replacement_are_named_in_surface_order() -> None:
+    story = Story()
+    story.start()
+    first, second = story.human(), story.notice("second")
+    other = story.replaced(first, first, "x")
+    assert story.view.surface.span(Replace(other.seq, second.seq)) == (0, 1)
+    with pytest.raises(InvalidEvent, match="stands behind"):
+        story.view.surface.span(Replace(second.seq, other.seq))
