@@ -23,7 +23,7 @@ from slicetape.surface import messages
 from story import PICTURE, Story
 
 SETTINGS = CompactionSettings(window=1_000)
-"""Summaries begin at 800 estimated tokens, and keep 160."""
+"""Summaries begin at 800 estimated tokens, and keep a tail of 160 or a little more."""
 
 TEXT = "four" * 100
 """A text of a hundred tokens, by the host's estimate."""
@@ -199,13 +199,17 @@ class TestPruning:
 
 
 class TestRegion:
-    def test_the_tail_that_fits_a_sixth_of_the_window_stays(self) -> None:
+    @pytest.mark.parametrize(("size", "kept"), [(45, 4), (46, 3), (72, 2), (73, 2), (152, 1)])
+    def test_the_tail_that_reaches_16_hundredths_of_the_window_stays(
+        self, size: int, kept: int
+    ) -> None:
+        """Each message has `size` tokens, and eight for itself and its block: 160 are reached."""
         story = Compacted()
         story.start()
-        story.talk(9, "four" * 45)  # 53 tokens each with frame and block: three are 159
+        story.talk(20, "four" * size)
         nodes = list(story.view.surface.nodes)
         story.compact(lambda: 900)
-        assert story.regions[0] == tuple(nodes[:-3])
+        assert story.regions[0] == tuple(nodes[:-kept])
 
     def test_the_newest_node_stays_however_large(self) -> None:
         story = Compacted()
@@ -265,7 +269,7 @@ class TestRegion:
         nodes = list(story.view.surface.nodes)
         story.compact()
         assert paired.seq in story.regions[0]
-        assert story.regions[0] == tuple(nodes[: nodes.index(orphan.seq) - 1])
+        assert story.regions[0] == tuple(nodes[: nodes.index(orphan.seq) - 2])
 
 
 class TestCommit:

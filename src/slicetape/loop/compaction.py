@@ -28,10 +28,10 @@ from slicetape.loop.estimate import estimate, estimate_event
 from slicetape.surface import Edit, Session, message_at
 
 PREAMBLE = (
-    "Everything up to here was condensed by the program to make room; nobody has typed it. Take what "
-    "stands below as known: build on it, do not repeat it and do not answer it. The messages that "
-    "follow are the newest and stand as they were said. Go on with these as though nothing at all "
-    "had been taken out.\n\n<compacted-summary>"
+    "Everything up to here was condensed by the program to make room; nobody has typed it. Take "
+    "what stands below as known: build on it, do not repeat it and do not answer it. The messages "
+    "that follow are the newest and stand as they were said. Go on with these as though nothing "
+    "at all had been taken out.\n\n<compacted-summary>"
 )
 """As long as the host's own by its estimate, so that the same summaries are refused."""
 
@@ -162,7 +162,10 @@ class Compactor:
         )
 
     def _region(self) -> tuple[int, ...]:
-        """The nodes to summarise: all but leading prompts and what fits the retention budget."""
+        """The nodes to summarise: all but leading prompts and the tail that is retained.
+
+        The tail is the newest nodes, as many as it takes to reach the retention budget.
+        """
         view = self._session.view
         nodes, first = view.surface.nodes, 0
         while first < len(nodes) and isinstance(view.events[nodes[first]], SystemMessage):
@@ -171,7 +174,7 @@ class Compactor:
             return ()
         budget = self._settings.window * self._settings.retain
         cut, kept = len(nodes) - 1, self._sizes[nodes[-1]]
-        while cut > first and kept + self._sizes[nodes[cut - 1]] <= budget:
+        while cut > first and kept < budget:
             cut -= 1
             kept += self._sizes[nodes[cut]]
         return tuple(nodes[first : self._uncrossed(first, cut)])
