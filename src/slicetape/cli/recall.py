@@ -112,7 +112,7 @@ def step(asked: Asked, turn: str, step: str) -> None:
 def search(
     asked: Asked, query: tuple[str, ...], limit: int | None, scope: str | None, kinds: str | None
 ) -> None:
-    """Find words in this session, each with the call that returns the original."""
+    """Find words in this session; each hit names the call for its original."""
     names = [name.strip() for name in kinds.split(",")] if kinds else None
     arguments = {"query": " ".join(query), "limit": limit, "scope": scope, "kinds": names}
     asked.answer("recall_search", arguments)
