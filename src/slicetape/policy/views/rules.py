@@ -1,0 +1,52 @@
+"""Where views differ from the reference on purpose: one switch a difference, all on by default."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Each switch names what ours does; False restores the reference byte for byte.
+
+    `code_points`: lengths are code points, not UTF-16 units.
+    `obey_enabled`: `digest.enabled` false leaves everything whole.
+    `head_counts`: the head line counts in the ratio guard.
+    `path_first`: a source path is never condensed, whatever its text looks like.
+    `keep_times`: the hour of a time is no line number.
+    `punctuated_marks`: `npm ERR!`, `error:`, `error[E0308]:` and the like mark a log line.
+    `count_groups`: a group of like lines in a log says how many there are, and where.
+    `name_files`: a search view names every file, or counts the files it does not name.
+    `own_bytes`: JSON items keep their own bytes, and numbers their digits.
+    `jsonl`: lines of JSON are condensed as such.
+    `constant_fields`: fields that are the same in all items are said once.
+    """
+
+    code_points: bool = True
+    obey_enabled: bool = True
+    head_counts: bool = True
+    path_first: bool = True
+    keep_times: bool = True
+    punctuated_marks: bool = True
+    count_groups: bool = True
+    name_files: bool = True
+    own_bytes: bool = True
+    jsonl: bool = True
+    constant_fields: bool = True
+
+
+RULES = Rules()
+"""The product as shipped."""
+
+REFERENCE = Rules(
+    code_points=False,
+    obey_enabled=False,
+    head_counts=False,
+    path_first=False,
+    keep_times=False,
+    punctuated_marks=False,
+    count_groups=False,
+    name_files=False,
+    own_bytes=False,
+    jsonl=False,
+    constant_fields=False,
+)
+"""Every difference off: what the recorded implementation does."""
