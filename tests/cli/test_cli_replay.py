@@ -1,97 +1,163 @@
 """`slicetape replay` and `slicetape demo`, as a person and a program call them."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from slicetape.cli.program import run as program
-from slicetape.log.log import SessionLog
-from story import Story
+from cli_run import Cli, told, transcript
+from slicetape.log.store import Store
+from story import Story, header
 
 LONG = "line of output\n" * 400
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    story = Story()
+def reading(story: Story) -> None:
     for number in range(3):
         story.reading_turn(f"{number}.txt", f"{number} {LONG}")
-    path = tmp_path / "session.v3.jsonl"
-    with SessionLog.create(path, story.session.log.header) as file:
-        file.extend(story.events)
-        file.sync()
-    return path
 
 
-def run(*arguments: str | Path) -> int:
-    return program([str(argument) for argument in arguments])
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return told(tmp_path / "session.v3.jsonl", reading)
 
 
-def test_a_table_shows_every_arm(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("replay", log, "--arms", "tape,mask:1") == 0
-    out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")][:4] == [
-        "arm",
-        "transcript",
-        "tape",
-        "mask:1",
-    ]
-    assert "\x1b" not in out
+class TestReport:
+    def test_a_table_shows_every_arm(self, cli: Cli, log: Path) -> None:
+        ran = cli("replay", log, "--arms", "tape,mask:1")
+        assert ran.code == 0
+        rows = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ")]
+        assert rows == ["arm", "transcript", "tape", "mask:1"] * 2
+        assert ran.err == ""
+
+    def test_programs_get_one_json_object(self, cli: Cli, log: Path) -> None:
+        report = cli("replay", log, "--json", "--arms", "tape").json
+        assert set(report["sessions"][0]["arms"]) == {"transcript", "tape"}
+        assert report["sessions"][0]["arms"]["tape"]["recoverable"] == 1.0
+
+    def test_several_files_get_a_total(self, cli: Cli, log: Path) -> None:
+        assert "all 2 sessions" in cli("replay", log, log, "--arms", "tape").out
+
+    def test_a_session_at_home_is_named_by_its_id(self, cli: Cli) -> None:
+        path = Store(cli.home).path_for(header("7f3a-at-home"))
+        path.parent.mkdir(parents=True)
+        told(path, reading, id="7f3a-at-home")
+        assert "7f3a-at-home (dsh-session)" in cli("replay", "7f3a", "--arms", "tape").out
+
+    def test_a_person_sees_progress_and_no_letter_of_it_is_in_the_report(
+        self, cli: Cli, log: Path
+    ) -> None:
+        ran = cli("replay", log, log, "--arms", "tape", terminal=True)
+        assert ran.code == 0
+        assert "2/2 " in ran.err
+        assert "\x1b" not in ran.out
+
+    def test_what_could_not_be_read_is_told(self, cli: Cli, tmp_path: Path) -> None:
+        path = transcript(tmp_path / "cut.jsonl")
+        path.write_text(path.read_text() + '{"type":"user","mess', encoding="utf-8")
+        ran = cli("replay", path, "--arms", "tape", "--tokenizer", "bytes")
+        assert ran.code == 0
+        assert "line 4 is damaged" in ran.err
+        assert "cut (claude-code)" in ran.out
 
 
-def test_programs_get_one_json_object(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("replay", log, "--json", "--arms", "tape") == 0
-    report = json.loads(capsys.readouterr().out)
-    assert set(report["sessions"][0]["arms"]) == {"transcript", "tape"}
-    assert report["sessions"][0]["arms"]["tape"]["recoverable"] == 1.0
+class TestLists:
+    @pytest.mark.parametrize(
+        ("option", "name"),
+        [("--prices", "rel-30"), ("--arms", "mask:N"), ("--tokenizer", "claude-est")],
+    )
+    def test_every_name_can_be_listed_without_a_file(
+        self, cli: Cli, option: str, name: str
+    ) -> None:
+        ran = cli("replay", option, "list")
+        assert ran.code == 0
+        assert any(line.split()[0] == name for line in ran.out.splitlines())
+
+    def test_without_a_file_or_a_list_there_is_nothing_to_do(self, cli: Cli) -> None:
+        assert "name a FILE or SESSION" in cli.fails("replay", code=2)
 
 
-def test_several_files_get_a_total(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("replay", log, log, "--arms", "tape") == 0
-    assert "all 2 sessions" in capsys.readouterr().out
+class TestWrongUse:
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["--arms", "tap"], "unknown arm 'tap'; did you mean tape?"),
+            (["--arms", "masks:3"], "did you mean mask:N?"),
+            (["--arms", "transcripts"], "did you mean transcript?"),
+            (["--arms", "xyz"], "the arms are transcript, tape, compact, mask:N"),
+            (["--prices", "rel-31"], "no price sheet 'rel-31'; did you mean rel-30"),
+            (["--prices", ","], "the default is rel-30"),
+            (["--format", "claud"], "unknown format 'claud'; known formats: aider-md"),
+            (["--tokenizer", "o201k"], "no token counter 'o201k'; there are o200k"),
+            (["--arms", "tape{history.keepRecent=1}"], "keepRecent"),
+            (["--window", "0"], "0"),
+        ],
+    )
+    def test_a_typo_is_told_once_with_what_is_meant(
+        self, cli: Cli, log: Path, arguments: list[str], says: str
+    ) -> None:
+        assert says in cli.fails("replay", log, log, *arguments, code=2)
+        assert cli("replay", log, *arguments).out == ""
 
 
-def test_the_sheets_can_be_listed(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("replay", log, "--prices", "list") == 0
-    assert "rel-30" in capsys.readouterr().out
+class TestBadFiles:
+    @pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"hello\n", b"{}", b"\x89PNG\r\n" * 99])
+    def test_a_file_of_no_known_format_is_refused(
+        self, cli: Cli, tmp_path: Path, content: bytes
+    ) -> None:
+        path = tmp_path / "file.jsonl"
+        path.write_bytes(content)
+        assert "file.jsonl" in cli.fails("replay", path)
+        assert cli("replay", path, "--json").out == ""
+
+    def test_one_bad_file_does_not_stop_the_others(
+        self, cli: Cli, log: Path, tmp_path: Path
+    ) -> None:
+        bad = tmp_path / "bad.jsonl"
+        bad.write_bytes(b"\0\0\0")
+        missing = tmp_path / "missing.jsonl"
+        ran = cli("replay", log, bad, missing, log, "--arms", "tape")
+        assert ran.code == 1
+        assert "all 2 sessions" in ran.out
+        errors = ran.err.splitlines()
+        assert errors[0].startswith("error: 'bad.jsonl' is binary")
+        assert "missing.jsonl: no such file" in errors[-1]
+        assert ran.err.count("error: ") == 2
+        assert len(cli("replay", log, bad, "--json", "--arms", "tape").json["sessions"]) == 1
+
+    def test_an_unknown_session_is_told(self, cli: Cli, log: Path) -> None:
+        assert "nosuch" in cli.fails("replay", "nosuch")
+
+    def test_a_folder_without_a_log_is_told(self, cli: Cli, tmp_path: Path) -> None:
+        assert "folder" in cli.fails("replay", tmp_path / "..")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--arms", "tap"], "unknown arm 'tap'"),
-        (["--prices", "rel-31"], "no price sheet 'rel-31'"),
-        (["--format", "claud"], "unknown format 'claud'"),
-        (["--tokenizer", "o201k"], "o201k"),
-        (["--arms", "tape{history.keepRecent=1}"], "keepRecent"),
-    ],
-)
-def test_a_typo_is_told_in_one_or_two_lines(
-    log: Path, arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("replay", log, *arguments) in (1, 2)
-    captured = capsys.readouterr()
-    assert says in captured.err
-    assert captured.out == ""
-    assert len(captured.err.strip().splitlines()) <= 3
-    assert "Traceback" not in captured.err
+class TestDemo:
+    def test_it_shows_a_table_an_entry_and_a_recall(self, cli: Cli) -> None:
+        ran = cli("demo")
+        assert ran.code == 0
+        lines = ran.out.splitlines()
+        assert max(map(len, lines)) <= 100
+        assert len(lines) < 80
+        call = next(line[2:] for line in lines if line.startswith("> expand_result("))
+        assert any(call in line and line.startswith("  [tool turn") for line in lines)
+        assert any(line.startswith("  [slice tape v1 · turns") for line in lines)
+        assert any(line.startswith("  [full result of") for line in lines)
 
+    def test_it_explains_every_column(self, cli: Cli) -> None:
+        text = " ".join(cli("demo").out.split())
+        for word in (
+            "sent",
+            "peak",
+            "cached",
+            "breaks",
+            "at seal",
+            "lint",
+            "entries",
+            "recoverable",
+        ):
+            assert f"{word}: " in text or f"{word}, " in text, word
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"hello\n", b"{}", b"\x89PNG\r\n" * 99])
-def test_a_file_of_no_known_format_is_refused(
-    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "file.jsonl"
-    path.write_bytes(content)
-    assert run("replay", path) == 1
-    assert "file.jsonl" in capsys.readouterr().err
-
-
-def test_the_demo_shows_a_table_an_entry_and_a_recall(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("demo") == 0
-    out = capsys.readouterr().out
-    assert "transcript" in out
-    assert "[slice tape v1 · turns" in out
-    assert "> expand_result(" in out
-    assert "[full result of" in out
+    def test_in_full_nothing_is_cut(self, cli: Cli) -> None:
+        out = cli("demo", "--full").out
+        assert "more lines" not in out
+        assert '"formatVersion":3}) returns a tool result]' in out

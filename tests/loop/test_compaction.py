@@ -272,6 +272,14 @@ class TestRegion:
         assert story.regions[0] == tuple(nodes[: nodes.index(orphan.seq) - 2])
 
 
+def test_an_emptied_node_has_no_tokens_by_the_hosts_estimate() -> None:
+    story = Story()
+    story.start()
+    assert estimate_event(story.system()) == 0
+    assert estimate_event(story.human(PICTURE)) == 8
+    assert estimate_event(story.human("é😀")) == 4 + 4 + 1
+
+
 class TestCommit:
     def test_a_summary_stands_where_the_region_stood(self) -> None:
         story = Compacted(summary="what was said")

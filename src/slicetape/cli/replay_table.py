@@ -147,6 +147,7 @@ Costs are relative to transcript unless in money; output is as recorded in every
 Head: {}.
 breaks: requests that change bytes already sent, inside a turn; at seal: at a turn's first step, \
 where sealing may. lint: what a provider could refuse, over all requests.
+entries, recoverable: how many were sealed; the share of what they hide that recall brings back.
 What an arm hides from the model is not weighed here: a low cost alone is no win."""
 
 
