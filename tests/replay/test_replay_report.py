@@ -14,7 +14,7 @@ from slicetape.prices.sheet import sheet
 from slicetape.prices.tokens import counters
 from slicetape.replay.arms import ARMS, arms
 from slicetape.replay.recording import Recording, record
-from slicetape.replay.replay import Options, chosen_sheets, replay
+from slicetape.replay.replay import Options, chosen_sheets, replay, report_of
 from slicetape.replay.report import PolicyMs
 from story import Story
 
@@ -258,6 +258,17 @@ def test_a_wide_terminal_gets_one_table_a_narrow_one_two() -> None:
     assert len(heads) == 1
     heads = [line for line in report_lines(report, 100) if line.split()[:1] == ["arm"]]
     assert [head.split()[-1] for head in heads] == ["rel-none", "recoverable"]
+
+
+def test_of_many_sessions_the_largest_are_shown_and_all_are_added_up() -> None:
+    report = replay([recording("large"), recording("small", turns=1)], options())
+    large, small = report.sessions
+    many = report_of([small] * 40 + [large] * 30, options())
+    lines = list(report_lines(many, 100))
+    assert sum(line.startswith("large (") for line in lines) == 30
+    assert sum(line.startswith("small (") for line in lines) == 30
+    assert any("60 largest of 70 sessions" in line for line in lines)
+    assert any(line.startswith("all 70 sessions") for line in lines)
 
 
 def test_a_share_below_one_is_never_shown_as_one() -> None:

@@ -7,6 +7,7 @@ from slicetape.prices.sheet import sheet, sheets
 from slicetape.replay.arms import ARMS, MASK
 from slicetape.replay.report import ArmReport, Report, SessionReport, Total
 
+_SHOWN = 60
 _MARK = {"USD": "$", "CNY": "¥"}
 _COUNTERS = {
     "o200k": "OpenAI models since gpt-4o, and models of no known family",
@@ -23,13 +24,25 @@ Row = list[str]
 
 def report_lines(report: Report, width: int) -> Iterator[str]:
     """Every line of the report, none wider than `width` columns unless one number needs more."""
-    for session in report.sessions:
+    for session in _shown(report.sessions):
         yield from _session_lines(session, report.prices, width)
+        yield ""
+    if len(report.sessions) > _SHOWN:
+        yield f"these are the {_SHOWN} largest of {len(report.sessions)} sessions; --json has all"
         yield ""
     if len(report.sessions) > 1:
         yield from _total_lines(report, width)
         yield ""
     yield from _notes(report, width)
+
+
+def _shown(sessions: Sequence[SessionReport]) -> Sequence[SessionReport]:
+    """As many sessions as a person may want to see, the largest, in their order."""
+    if len(sessions) <= _SHOWN:
+        return sessions
+    sent = [-max(arm.input_tokens for arm in session.arms.values()) for session in sessions]
+    largest = sorted(range(len(sessions)), key=sent.__getitem__)[:_SHOWN]
+    return [sessions[at] for at in sorted(largest)]
 
 
 def sheet_lines() -> Iterator[str]:
