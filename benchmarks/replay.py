@@ -1,22 +1,32 @@
 """Replay all shared sessions under `transcript` and `tape`; print times, ratios and checks as JSON.
 
-Needs the folder named by SLICETAPE_DATA. Exits with 1 when a target is missed.
+Then one transcript, and the same repeated to eight times its size under new ids: what a megabyte
+costs must not grow. Needs the folder named by SLICETAPE_DATA. Exits with 1 when a target is missed.
 """
 
 import json
 import os
 import platform
+import re
+import resource
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from slicetape.formats.source import Transcript
 from slicetape.replay.arms import arms
 from slicetape.replay.replay import Options, recordings, replay_session
 from slicetape.replay.report import SessionReport, totals
 
 LIMIT_S = 180.0
 POLICY_MS = 0.5
+GROWTH = 1.3
+REPEATS = 8
+REPEATED = "claude-code/cc-05.jsonl.zst"
+_IDS = re.compile(rb'(toolu_\w{6,}|"id":"msg_\w{6,}|"uuid":"\w{8})')
 
 
 def main() -> int:
@@ -32,32 +42,51 @@ def main() -> int:
         "without_head": Options(arms=arms("tape"), head=0),
     }
     reports: dict[str, list[SessionReport]] = {name: [] for name in options}
-    seconds: list[tuple[int, float]] = []
+    seconds = 0.0
     for row in manifest["sessions"]:
         path = folder / row["file"].removeprefix("transcripts/")
         for name, chosen in options.items():
             start = perf_counter()
-            reports[name] += [replay_session(one, chosen) for one in recordings(path)]
-            if name == "with_head":
-                seconds.append((row["bytes"], perf_counter() - start))
-    print(json.dumps(_result(reports, seconds), indent=1))
-    return 0 if _met(reports, seconds) else 1
+            reports[name] += _reports(path, chosen)
+            seconds += perf_counter() - start if name == "with_head" else 0.0
+    growth = list(_growth(folder / REPEATED, options["with_head"]))
+    result = _result(reports) | {
+        "files": len(manifest["sessions"]),
+        "seconds": round(seconds, 2),
+        "ms_per_mb": {f"{size / 1e6:.1f} MB": round(cost, 1) for size, cost in growth},
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+    print(json.dumps(result, indent=1))
+    met = seconds <= LIMIT_S and _policy(reports["with_head"]) <= POLICY_MS
+    return 0 if met and growth[1][1] <= GROWTH * growth[0][1] else 1
 
 
-def _result(
-    reports: dict[str, list[SessionReport]], seconds: list[tuple[int, float]]
-) -> dict[str, object]:
+def _reports(path: Path, options: Options) -> list[SessionReport]:
+    return [replay_session(one, options) for one in recordings(path)]
+
+
+def _growth(path: Path, options: Options) -> Iterator[tuple[int, float]]:
+    """Bytes of the transcript, and of the repeated one; milliseconds a megabyte of each."""
+    lines = b"".join(Transcript(path).lines())
+    with TemporaryDirectory() as folder:
+        for times in (1, REPEATS):
+            file = Path(folder) / f"{times}.jsonl"
+            with file.open("wb") as out:
+                for number in range(times):
+                    out.write(_IDS.sub(rb"\g<1>%d" % number, lines))
+            start = perf_counter()
+            _reports(file, options)
+            size = file.stat().st_size
+            yield size, (perf_counter() - start) * 1e9 / size
+
+
+def _result(reports: dict[str, list[SessionReport]]) -> dict[str, object]:
     long = {name: _long(rows) for name, rows in reports.items()}
     tape = [row.arms["tape"] for row in reports["with_head"]]
     return {
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "files": len(seconds),
         "sessions": len(tape),
-        "seconds": round(sum(time for _, time in seconds), 2),
-        "largest_files_us_per_kb": [
-            round(time * 1e9 / size, 1) for size, time in sorted(seconds)[-5:]
-        ],
         "long_sessions": len(long["with_head"]),
         "tape_vs_transcript": {
             name: {
@@ -77,18 +106,7 @@ def _long(rows: list[SessionReport]) -> list[SessionReport]:
 
 
 def _policy(rows: list[SessionReport]) -> float:
-    times = [
-        row.arms["tape"].policy_ms.median
-        for row in rows
-        if row.format == "claude-code" and row.arms["tape"].policy_ms
-    ]
-    return median(times)
-
-
-def _met(reports: dict[str, list[SessionReport]], seconds: list[tuple[int, float]]) -> bool:
-    return (
-        sum(time for _, time in seconds) <= LIMIT_S and _policy(reports["with_head"]) <= POLICY_MS
-    )
+    return median(row.arms["tape"].policy_ms.median for row in rows if row.format == "claude-code")
 
 
 if __name__ == "__main__":
