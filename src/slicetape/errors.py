@@ -14,6 +14,7 @@
     ├── ConfigError             a setting that cannot be used; the text names file and key
     ├── WireError               messages that a provider's wire cannot carry
     ├── PriceError              an unknown price sheet, arm or token counter
+    ├── PeerError               a library to compare with that is unknown, absent or did not answer
     └── UsageError              a command that was called wrongly
 
 A message says what is wrong, where, and what to do next, in one or two lines.
@@ -74,6 +75,10 @@ class WireError(SlicetapeError):
 
 class PriceError(SlicetapeError):
     """An unknown price sheet or token counter, or a cost that cannot be computed."""
+
+
+class PeerError(SlicetapeError):
+    """A library to compare with that is unknown, cannot be installed, or did not answer."""
 
 
 class UsageError(SlicetapeError):

@@ -1,0 +1,42 @@
+# mypy: ignore-errors
+"""LangChain: `ClearToolUsesEdit` on a copy of the request, as its middleware does."""
+
+from copy import deepcopy
+
+from langchain.agents.middleware.context_editing import ClearToolUsesEdit
+from langchain_core.messages import convert_to_messages
+from langchain_core.messages.utils import count_tokens_approximately
+
+
+class Session:
+    """Edits that start from the whole history each time."""
+
+    def __init__(self, settings):
+        self.edit = ClearToolUsesEdit(**settings)
+        self.messages = []
+        self.converted = []
+
+    def take(self, messages, keep):
+        """Hold the next request; each message is converted once."""
+        new = convert_to_messages([plain(message) for message in messages[keep:]])
+        self.converted = self.converted[:keep] + new
+        self.messages = messages
+
+    def rewrite(self):
+        """Copy and edit."""
+        copied = deepcopy(self.converted)
+        self.edit.apply(copied, count_tokens=count_tokens_approximately)
+        return copied
+
+    def given(self, result):
+        """Chat messages; only a result that was cleared is a new one."""
+        rows = zip(self.messages, self.converted, result, strict=True)
+        return [
+            original if before.content == after.content else {**original, "content": after.content}
+            for original, before, after in rows
+        ]
+
+
+def plain(message):
+    """The message without what LangChain does not take: calls whose arguments are no JSON stay."""
+    return {key: value for key, value in message.items() if key != "reasoning_content"}
