@@ -1,11 +1,10 @@
 """The host's compaction: when it acts, what it keeps, and what it writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from compacted_story import TEXT, Compacted
 from slicetape.log.codec import encode_event
 from slicetape.log.events import (
     CompactionEnd,
@@ -16,64 +15,10 @@ from slicetape.log.events import (
     ToolResult,
     UserMessage,
 )
-from slicetape.log.messages import Text, ToolCall, ToolResultBlock, text_of
+from slicetape.log.messages import Text, ToolResultBlock, text_of
 from slicetape.loop.compaction import PREAMBLE, PRUNED, CompactionSettings, Compactor, Route
 from slicetape.loop.estimate import estimate_event
-from slicetape.surface import messages
 from story import PICTURE, Story
-
-SETTINGS = CompactionSettings(window=1_000)
-"""Summaries begin at 800 estimated tokens, and keep a tail of 160 or a little more."""
-
-TEXT = "four" * 100
-"""A text of a hundred tokens, by the host's estimate."""
-
-
-class Compacted(Story):
-    """A story with a compactor that asks for summaries; `regions` are what it asked about."""
-
-    def __init__(
-        self, settings: CompactionSettings = SETTINGS, *, summary: str = "short", head: int = 0
-    ) -> None:
-        super().__init__()
-        self.compactor = Compactor(self.session, settings, Route("p", "m"))
-        self.regions: list[tuple[int, ...]] = []
-        self.summary = summary
-        self.head = head
-
-    def compact(self, pressure: Callable[[], int] | None = None) -> None:
-        self.compactor.before_step(time=7, pressure=pressure or self.full, summarise=self.summarise)
-
-    def full(self) -> int:
-        return self.head + self.compactor.estimated
-
-    def summarise(self, region: Sequence[int]) -> str:
-        self.regions.append(tuple(region))
-        return self.summary
-
-    def kinds(self) -> list[str]:
-        return [type(event).__name__ for event in self.events]
-
-    def shown(self) -> list[str]:
-        return [
-            "".join(part.text for part in _texts(message.content))
-            for _, message in messages(self.view)
-        ]
-
-    def talk(self, count: int, text: str = TEXT) -> None:
-        """Messages of about a hundred tokens each, a person's and the model's in turn."""
-        for number in range(count):
-            self.human(text) if number % 2 == 0 else self.says(text)
-
-
-def _texts(content: Sequence[object]) -> list[Text]:
-    found: list[Text] = []
-    for block in content:
-        if isinstance(block, Text):
-            found.append(block)
-        elif isinstance(block, ToolResultBlock):
-            found += _texts(block.content)
-    return found
 
 
 class TestThreshold:
@@ -337,68 +282,3 @@ class TestCommit:
         assert story.compactor.estimated == sum(
             estimate_event(story.events[seq]) for seq in story.view.surface.nodes
         )
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["human", "says", "calls", "late", "orphan", "prompt"]),
-        st.integers(1, 3),
-        st.sampled_from([4, 400, 900]),
-    ),
-    max_size=25,
-)
-
-
-@given(STEPS, st.sampled_from([300, 1_000, 4_000]), st.sampled_from([0.0, 0.16, 0.6]))
-def test_no_compaction_parts_a_call_from_its_result(
-    steps: list[tuple[str, int, int]], window: int, retain: float
-) -> None:
-    story = Compacted(CompactionSettings(window=window, retain=retain))
-    story.start()
-    waiting: list[str] = []
-    for number, (what, count, size) in enumerate(steps):
-        text = "w" * size
-        if what == "human":
-            story.human(text)
-        elif what == "says":
-            story.says(text)
-        elif what == "orphan":
-            story.result(f"nobody-{number}", text)
-        elif what == "prompt" and number == 0:
-            story.system(text)
-        elif what in ("calls", "late"):
-            ids = [f"c{number}-{n}" for n in range(count)]
-            story.says(text, calls=dict.fromkeys(ids, ("read", {})))
-            waiting += ids
-            while waiting and what == "calls":
-                story.result(waiting.pop(0), text)
-        if waiting:
-            continue
-        newest = story.view.surface.nodes[-1:]
-        story.compact()
-        assert story.view.surface.nodes[-1:] == newest
-        assert all(called == answered for called, answered in _pairs(story).values())
-
-
-def _pairs(story: Story) -> dict[str, tuple[bool, bool]]:
-    """For each call with a result in the log: whether each of them stands on the surface."""
-    called: dict[str, bool] = {}
-    answered: dict[str, bool] = {}
-    for _, message in messages(story.view):
-        for block in message.content:
-            if isinstance(block, ToolCall):
-                called[block.id] = True
-            elif isinstance(block, ToolResultBlock):
-                answered[block.tool_call_id] = True
-    logged = {
-        block.tool_call_id
-        for event in story.events
-        if isinstance(event, ToolResult)
-        for block in event.data.message.content
-        if isinstance(block, ToolResultBlock)
-    }
-    return {
-        id: (called.get(id, False), answered.get(id, False))
-        for id in logged
-        if not id.startswith("nobody")
-    }

@@ -131,12 +131,12 @@ def test_recorded_usage_that_cannot_be_true_is_left_out_and_told() -> None:
     story = Story()
     story.start()
     story.human()
+    events = story.events
     for step, fresh in ((1, -5), (2, 7)):
         said = story.says("ok", step=step)
-        story.session.log._events[-1] = msgspec.structs.replace(
-            said, data=msgspec.structs.replace(said.data, usage=Usage(fresh, 2))
-        )
-    made = record("odd", "test", story.session.log.header, story.events)
+        data = msgspec.structs.replace(said.data, usage=Usage(fresh, 2))
+        events.append(msgspec.structs.replace(said, data=data))
+    made = record("odd", "test", story.session.log.header, events)
     assert made.facts.usage is not None
     assert made.facts.usage.fresh == 7
     assert made.notes == ("1 recorded usages have negative counts and are left out",)

@@ -7,7 +7,6 @@ replay composes one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import msgspec
 from msgspec import Raw
@@ -63,15 +62,11 @@ class Route:
     model: str
 
 
-class Pressure(Protocol):
-    """How full the window is, in tokens, asked after each change."""
-
-    def __call__(self) -> int:
-        """Tokens of the next request."""
-        ...
-
+Pressure = Callable[[], int]
+"""How many tokens the next request has, asked after each change."""
 
 Summarise = Callable[[Sequence[int]], str]
+"""The nodes of a region to the summary that may stand for them."""
 
 
 class Compactor:
