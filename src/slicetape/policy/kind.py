@@ -1,109 +1,88 @@
-"""What a tool result is: told by its path where there is one, else by the shape of its lines."""
+"""What a tool result is: told by its path where there is one, else by the shape of its lines.
+
+Every test of a line takes time proportional to its length, whatever it contains.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from slicetape.policy.views.lines import BLANK, blank
-from slicetape.policy.views.rules import RULES, Rules
+BLANK = r"[\s\ufeff]"
+"""A pattern for one blank: Python's own class and the byte order mark."""
 
 RETRIEVAL_TOOLS = frozenset({"expand_result", "recall_step", "recall_turn", "recall_search"})
 SEARCH_TOOLS = frozenset({"grep", "glob"})
 READ_TOOLS = frozenset({"read", "read_file", "read_section", "fetch_page"})
 
 _SOURCE_ENDINGS = frozenset(
-    [
-        "py",
-        "pyi",
-        "ts",
-        "tsx",
-        "js",
-        "jsx",
-        "mjs",
-        "cjs",
-        "go",
-        "rs",
-        "c",
-        "h",
-        "cc",
-        "cpp",
-        "hpp",
-        "cs",
-        "java",
-        "kt",
-        "scala",
-        "rb",
-        "php",
-        "swift",
-        "m",
-        "mm",
-        "sh",
-        "bash",
-        "zsh",
-        "fish",
-        "ps1",
-        "sql",
-        "lua",
-        "pl",
-        "r",
-        "jl",
-        "ex",
-        "exs",
-        "erl",
-        "hs",
-        "ml",
-        "clj",
-        "scm",
-        "lisp",
-        "el",
-        "vim",
-        "dart",
-        "zig",
-        "nim",
-        "v",
-        "sv",
-        "vhd",
-        "proto",
-        "thrift",
-        "tf",
-        "hcl",
-        "gradle",
-        "cmake",
-        "make",
-        "mk",
-    ]
+    re.split(
+        r"\s+",
+        """
+    py pyi ts tsx js jsx mjs cjs go rs c h cc cpp hpp cs java kt scala rb php swift m mm sh
+    bash zsh fish ps1 sql lua pl r jl ex exs erl hs ml clj scm lisp el vim dart zig nim v sv
+    vhd proto thrift tf hcl gradle cmake make mk
+""".strip(),
+    )
 )
+_CODE_SHARE, _SEARCH_SHARE, _LOG_SHARE = 0.15, 0.6, 0.3
+_FEWEST_CODE_LINES = 8
+
 _CODE = re.compile(
-    rf"{BLANK}*+(?:(?:def|class|func|fn|import|package|export|const|let|var|public|private|static) "
-    rf"|#include|(?a:@\w)|(?a:(?:function|return|else|try|except|catch)\b)|from{BLANK}++\S++{BLANK}++import{BLANK}"
-    rf"|(?a:(?:if|for|while)\b)(?=.*[:{{]{BLANK}*+\Z)|[{{}}]{BLANK}*+\Z)"
+    rf"{BLANK}*+(?:"
+    r"(?:def|class|func|fn|import|package|export|const|let|var|public|private|static) |#include"
+    r"|(?a:@\w|(?:function|return|else|try|except|catch)\b)"
+    rf"|from{BLANK}++\S++{BLANK}++import{BLANK}"
+    rf"|(?a:(?:if|for|while)\b)(?=.*[:{{]{BLANK}*+\Z)"
+    rf"|[{{}}]{BLANK}*+\Z)"
 )
-_HIT = re.compile(
-    r"(?a:(?:(?P<dirs>(?:[\w.~-]++/)++)(?=[\w.-])|(?=[\w.-]))[\w.-]*+)(?P<end>):[0-9]++[:|]"
-)
+_HIT = re.compile(r"(?a:(?:(?:[\w.~-]++/)++(?=[\w.-])|(?=[\w.-]))[\w.-]*+)(?P<end>):[0-9]++[:|]")
 _ENDING = re.compile(r"(?a:\.\w{1,8}\Z)")
 _LOG_START = re.compile(
-    r"[\s\ufeff]*+(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T\s][0-9]{2}:[0-9]{2}|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}"
-    r"|(?a:(?:not )?ok [0-9])|[✓✗])"
-    r"|\s++(?:at \S++.*?\(|File \")"
+    rf"{BLANK}*+(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T\s][0-9]{{2}}:[0-9]{{2}}"
+    r"|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}|(?:not )?ok [0-9]|[✓✗])"
+    rf"|{BLANK}++(?:at \S++.*?\(|File \")"
 )
-_LOG_WORD = re.compile(
-    r"(?a:\b(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL|PANIC|CRITICAL|PASSED|FAILED|SKIPPED"
-    r"|passed|failed|Traceback|Exception|Compiling)\b)"
+
+
+def _words(words: str) -> re.Pattern[str]:
+    """Any of `words` between ends of words; the search skips to their first letters."""
+    return re.compile(
+        "(?a:" + "|".join(rf"{word}(?<!\w{word})" for word in words.split()) + r")(?a:(?!\w))"
+    )
+
+
+_LOG_WORD = _words(
+    "ERROR WARN WARNING INFO DEBUG TRACE FATAL PANIC CRITICAL PASSED FAILED SKIPPED passed failed "
+    "Traceback Exception Compiling"
 )
-_LOG_MARK = re.compile(r"(?a:\b(?:npm ERR!|npm WARN!?|warning:|error:|error\[E[0-9]+\]))")
+_LOG_MARK = re.compile(r"(?a:(?:npm (?:ERR|WARN)!|warning:|error:|error\[E[0-9]++\]))")
+_DIFF_WINDOW = 4000
+_GIT = re.compile(r"^diff --(?:git|combined|cc) ", re.MULTILINE)
+_UNIFIED = tuple(
+    re.compile(pattern, re.MULTILINE) for pattern in (r"^--- \S", r"^\+\+\+ \S", r"^@@ ")
+)
 
 
 def is_source_path(path: str | None) -> bool:
     """Whether a path names source code by its ending."""
-    return path is not None and path.rpartition(".")[2].lower() in _SOURCE_ENDINGS and "." in path
-
-
-def is_source_text(naked: Sequence[str]) -> bool:
-    """Whether lines look like source code: at least 8 filled ones, 15 % of them code."""
-    filled = [line for line in naked if not blank(line)]
-    if len(filled) < 8:
+    if path is None:
         return False
-    return sum(_CODE.match(line) is not None for line in filled) >= 0.15 * len(filled)
+    _, dot, ending = path.rpartition(".")
+    return dot == "." and ending.lower() in _SOURCE_ENDINGS
+
+
+def is_diff(text: str) -> bool:
+    """Whether a text begins as a unified diff does; only its first 4,000 characters are read."""
+    start = text[:_DIFF_WINDOW]
+    if _GIT.search(start):
+        return True
+    return all(pattern.search(start) for pattern in _UNIFIED)
+
+
+def is_source_text(filled: Sequence[str]) -> bool:
+    """Whether filled lines look like source code: at least 8 of them, 15 % of them code."""
+    if len(filled) < _FEWEST_CODE_LINES:
+        return False
+    return _reaches(map(_CODE.match, filled), len(filled), _CODE_SHARE)
 
 
 def hit_path(line: str) -> str | None:
@@ -114,22 +93,46 @@ def hit_path(line: str) -> str | None:
 
 def is_search_like(filled: Sequence[str]) -> bool:
     """Whether at least 60 % of filled lines are hits in something that looks like a file."""
-    hits = 0
-    for line in filled:
-        path = hit_path(line)
-        hits += path is not None and ("/" in path or _ENDING.search(path) is not None)
-    return hits >= 0.6 * len(filled)
+    return _reaches(map(_is_file_hit, filled), len(filled), _SEARCH_SHARE)
 
 
-def is_log_line(line: str, rules: Rules = RULES) -> bool:
-    """Whether a line looks like one of a log."""
-    return (
-        _LOG_START.match(line) is not None
-        or _LOG_WORD.search(line) is not None
-        or (rules.punctuated_marks and _LOG_MARK.search(line) is not None)
-    )
+def is_log_line(line: str) -> bool:
+    """Whether a line looks like one of a log: by its time, or by a word such as ERROR."""
+    return _LOG_START.match(line) is not None or _LOG_WORD.search(line) is not None
 
 
-def is_log_like(filled: Sequence[str], rules: Rules = RULES) -> bool:
+def is_marked_line(line: str) -> bool:
+    """Whether a line has a mark of a log that ends in punctuation, such as `npm ERR!`."""
+    found = _LOG_MARK.search(line)
+    while found:
+        before = line[found.start() - 1] if found.start() else " "
+        if not (before == "_" or (before.isascii() and before.isalnum())):
+            return True
+        found = _LOG_MARK.search(line, found.end())
+    return False
+
+
+def is_log_like(filled: Sequence[str], *, punctuated_marks: bool = True) -> bool:
     """Whether at least 30 % of filled lines look like those of a log."""
-    return sum(is_log_line(line, rules) for line in filled) >= 0.3 * len(filled)
+    if not punctuated_marks:
+        return _reaches(map(is_log_line, filled), len(filled), _LOG_SHARE)
+    tests = (is_log_line(line) or is_marked_line(line) for line in filled)
+    return _reaches(tests, len(filled), _LOG_SHARE)
+
+
+def _is_file_hit(line: str) -> bool:
+    path = hit_path(line)
+    return path is not None and ("/" in path or _ENDING.search(path) is not None)
+
+
+def _reaches(tests: Iterable[object], count: int, share: float) -> bool:
+    """Whether at least `share` of `count` tests hold; stops as soon as that is certain."""
+    found = 0
+    for done, test in enumerate(tests, 1):
+        if test:
+            found += 1
+            if found >= share * count:
+                return True
+        elif found + count - done < share * count:
+            return False
+    return found >= share * count

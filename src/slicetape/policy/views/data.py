@@ -1,78 +1,82 @@
 """The view of data and prose: both ends, table rows, and the first lines of a structure."""
 
+import math
 import re
 
+from slicetape.policy.kind import BLANK
 from slicetape.policy.settings import DigestSettings
-from slicetape.policy.views.lines import BLANK, bare_lines, render
-from slicetape.policy.views.result import Condensed, Guard, whole
-from slicetape.policy.views.rules import Rules
+from slicetape.policy.views.lines import render
+from slicetape.policy.views.subject import Condensed, Subject
+
+_MOSTLY = 0.8
+_PROSE, _STRUCTURE, _ROW = 0, 1, 2
 
 _STRUCTURED = re.compile(
-    rf"{BLANK}*+(?:(?a:(?P<key>[A-Za-z_][\w.\-/]*+(?: [\w.\-/]++)?)){BLANK}*+[=:]{BLANK}*+\S"
+    rf"{BLANK}*+(?:(?a:[A-Za-z_][\w.\-/]*+(?: [\w.\-/]++)?){BLANK}*+[=:]{BLANK}*+\S"
     rf"|#{{1,6}}{BLANK}|\[[^\]]*+\]{BLANK}*+\Z|```|(?P<row>\|.*\|{BLANK}*+\Z)"
     rf"|[-*•]{BLANK}++\S|[0-9]{{1,3}}[.)]{BLANK}++\S)"
 )
-_KEY = re.compile(rf"(?a:[\w.\-]+)(?={BLANK}*+[=:])")
+_KEY = re.compile(rf"(?a:[\w.\-]++)(?={BLANK}*+[=:])")
 
 
-def cut_lines(lines: list[str], settings: DigestSettings) -> list[str]:
-    """Lines longer than `max_line_chars` keep their head and their tail."""
-    most = settings.max_line_chars
+def cut(line: str, settings: DigestSettings) -> str:
+    """A line longer than `max_line_chars` by its head and its tail, with what is missing."""
     head, tail = settings.line_head_chars, settings.line_tail_chars
-    return [
-        line
-        if len(line) <= most or head + tail >= len(line)
-        else f"{line[:head]} …[+{len(line) - head - tail} chars]… {line[len(line) - tail :]}"
-        for line in lines
-    ]
+    if len(line) <= settings.max_line_chars or head + tail >= len(line):
+        return line
+    missing = len(line) - head - tail
+    return f"{line[:head]} …[+{missing} chars]… {line[len(line) - tail :]}"
+
+
+def condense_data(subject: Subject) -> Condensed:
+    """The view of a text that is none of the other kinds."""
+    settings = subject.settings
+    if len(subject.text) < settings.min_chars:
+        return subject.whole("data")
+    short = subject
+    if max(map(len, subject.lines)) > settings.max_line_chars:
+        short = subject.with_text("\n".join([cut(line, settings) for line in subject.lines]))
+    kept = _kept(short.naked, settings)
+    originals = subject.lines if subject.rules.original_chars else short.lines
+    view = render(short.lines, kept, originals=originals, is_blank=short.naked)
+    return subject.admit(view, "data", len(kept))
+
+
+def _kept(naked: list[str], settings: DigestSettings) -> list[int]:
+    kinds = [_kind(line) for line in naked]
+    total = len(naked)
+    mostly = total - kinds.count(_PROSE) >= _MOSTLY * total
+    cap = math.inf if mostly else settings.structured_block_cap
+    tail = total - settings.tail_lines
+    kept = list(range(min(settings.head_lines, total)))
+    seen = {_key(naked[index]) for index in kept if kinds[index]}
+    run = 0
+    for index in range(len(kept), total):
+        keep = index >= tail
+        if kinds[index] == _ROW:
+            keep = True
+        elif kinds[index] == _PROSE:
+            run = 0
+        else:
+            key = _key(naked[index])
+            new = key not in seen
+            seen.add(key)
+            if run < cap and (new or run < settings.structured_block_min):
+                keep = True
+                run += 1
+        if keep:
+            kept.append(index)
+    return kept
+
+
+def _kind(line: str) -> int:
+    found = _STRUCTURED.match(line)
+    if found is None:
+        return _PROSE
+    return _STRUCTURE if found["row"] is None else _ROW
 
 
 def _key(line: str) -> str:
     line = line.strip()
     found = _KEY.match(line)
     return found[0] if found else line
-
-
-def _structured(naked: list[str]) -> list[int]:
-    """0: prose, 1: structured, 2: a table row."""
-    kinds = []
-    for line in naked:
-        found = _STRUCTURED.match(line)
-        kinds.append(0 if found is None else 1 if found["row"] is None else 2)
-    return kinds
-
-
-def condense_data(
-    text: str, lines: list[str], settings: DigestSettings, rules: Rules, guard: Guard
-) -> Condensed:
-    """The view of a text that is none of the other kinds."""
-    total = len(lines)
-    if len(text) < settings.min_chars:
-        return whole("data", total)
-    lines = cut_lines(lines, settings)
-    naked = bare_lines(lines, rules.keep_times)
-    kinds = _structured(naked)
-    cap = settings.structured_block_cap
-    if total - kinds.count(0) >= 0.8 * total:
-        cap = float("inf")
-    head, tail = settings.head_lines, settings.tail_lines
-    seen = {_key(line) for line, kind in zip(naked[:head], kinds, strict=False) if kind}
-    kept = list(range(min(head, total)))
-    run = 0
-    for index in range(len(kept), total):
-        kind = kinds[index]
-        keep = index >= total - tail
-        if kind == 0:
-            run = 0
-        elif kind == 2:
-            keep = True
-        else:
-            key = _key(naked[index])
-            new = key not in seen
-            seen.add(key)
-            if run < cap and (run < settings.structured_block_min or new):
-                keep = True
-                run += 1
-        if keep:
-            kept.append(index)
-    return guard.admit(render(lines, kept, naked), "data", total, len(kept))

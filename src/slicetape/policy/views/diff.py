@@ -1,10 +1,10 @@
 """The view of a diff: headers and changed lines with a little around them."""
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from slicetape.policy.settings import DigestSettings
-from slicetape.policy.views.result import Condensed, Guard, whole
+from slicetape.policy.views.lines import kept_indices
+from slicetape.policy.views.subject import Condensed, Subject
 
 _HEADERS = (
     "diff --",
@@ -21,98 +21,88 @@ _HEADERS = (
     "new mode",
     "Binary files",
 )
-_GIT = re.compile(r"^diff --(?:git|combined|cc) ", re.MULTILINE)
-_OLD = re.compile(r"^--- \S", re.MULTILINE)
-_NEW = re.compile(r"^\+\+\+ \S", re.MULTILINE)
-_HUNK = re.compile(r"^@@ ", re.MULTILINE)
+_CHANGED = ("+", "-", "\\ No newline")
 
 
-def is_diff(text: str) -> bool:
-    """Whether a text begins, within 4,000 characters, as a unified diff does."""
-    start = text[:4000]
-    return bool(
-        _GIT.search(start) or (_OLD.search(start) and _NEW.search(start) and _HUNK.search(start))
-    )
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Hunk:
-    file: int
+    """The lines `start` to `end`, the last not included; `start` has the `@@`."""
+
     start: int
     end: int
     changes: int
 
 
-def condense_diff(lines: list[str], settings: DigestSettings, guard: Guard) -> Condensed:
-    """The view of a unified diff."""
-    total = len(lines)
-    if total < settings.diff_min_lines:
-        return whole("diff", total)
-    keep, hunks, files = _outline(lines)
-    dropped: dict[int, int] = {}
-    by_file: dict[int, list[_Hunk]] = {}
-    for hunk in hunks:
-        by_file.setdefault(hunk.file, []).append(hunk)
-    for number, group in by_file.items():
-        chosen = _choose(group, settings.diff_max_hunks_per_file)
-        if len(chosen) < len(group):
-            dropped[number] = len(group) - len(chosen)
+def condense_diff(subject: Subject) -> Condensed:
+    """The view of a unified diff; what is left out is counted in lines and in hunks a file."""
+    settings, lines = subject.settings, subject.lines
+    if subject.total < settings.diff_min_lines:
+        return subject.whole("diff")
+    keep, files = _outline(lines)
+    notes = []
+    for number, hunks in files.items():
+        chosen = _choose(hunks, settings.diff_max_hunks_per_file)
+        if len(chosen) < len(hunks):
+            notes.append(f"[... and {len(hunks) - len(chosen)} more hunks in file #{number}]")
         for hunk in chosen:
             _keep_changes(lines, hunk, keep, settings.diff_context_lines)
-    kept = [index for index, flag in enumerate(keep) if flag]
-    if len(kept) == total:
-        return whole("diff", total)
-    shown = []
+    if 0 not in keep:
+        return subject.whole("diff")
+    shown = [*_marked(lines, kept_indices(keep)), *notes]
+    return subject.admit("\n".join(shown), "diff", len(shown))
+
+
+def _marked(lines: list[str], kept: list[int]) -> Iterable[str]:
     at = 0
-    for index in (*kept, total):
+    for index in (*kept, len(lines)):
         if index > at:
-            shown.append(f"…[+{index - at} lines]…")
-        if index < total:
-            shown.append(lines[index])
+            yield f"…[+{index - at} lines]…"
+        if index < len(lines):
+            yield lines[index]
         at = index + 1
-    shown += [f"[... and {n} more hunks in file #{f}]" for f, n in sorted(dropped.items())]
-    return guard.admit("\n".join(shown), "diff", total, len(shown))
 
 
-def _outline(lines: list[str]) -> tuple[bytearray, list[_Hunk], int]:
+def _outline(lines: list[str]) -> tuple[bytearray, dict[int, list[_Hunk]]]:
+    """The header lines, flagged, and the hunks of each file, files from 1."""
     keep = bytearray(len(lines))
-    hunks: list[_Hunk] = []
+    starts: list[tuple[int, int]] = []
+    ends: list[int] = []
     file = 0
-    begun = False
-    header_before = False
-    current: _Hunk | None = None
+    in_header = False
     for index, line in enumerate(lines):
-        if line.startswith("@@ "):
-            begun = True
-            header_before = False
-            current = _Hunk(file, index, index + 1, 0)
-            hunks.append(current)
-        elif line.startswith(_HEADERS):
-            if line.startswith("diff --") or (line.startswith("--- ") and not header_before):
-                file += 1
-            header_before = True
-            begun = True
-            current = None
-            keep[index] = 1
-        elif current is not None:
-            current.end = index + 1
-            current.changes += line[:1] in ("+", "-") and line != ""
-        elif not begun:
-            keep[index] = 1
-    return keep, hunks, file
+        hunk = line.startswith("@@ ")
+        header = not hunk and line.startswith(_HEADERS)
+        if (hunk or header) and len(ends) < len(starts):
+            ends.append(index)
+        if hunk:
+            starts.append((file, index))
+            in_header = False
+        elif header:
+            file += line.startswith("diff --") or (not in_header and line.startswith("--- "))
+            in_header = True
+        keep[index] = header or not (starts or in_header)
+    ends += [len(lines)] * (len(starts) - len(ends))
+    files: dict[int, list[_Hunk]] = {}
+    for (number, start), end in zip(starts, ends, strict=True):
+        changes = sum(line.startswith(("+", "-")) for line in lines[start + 1 : end])
+        files.setdefault(number, []).append(_Hunk(start, end, changes))
+    return keep, files
 
 
-def _choose(group: list[_Hunk], most: float) -> list[_Hunk]:
-    if len(group) <= most:
-        return group
-    middle = sorted(group[1:-1], key=lambda hunk: -hunk.changes)
-    return [group[0], group[-1], *middle[: int(max(0, most - 2))]]
+def _choose(hunks: list[_Hunk], most: float) -> list[_Hunk]:
+    if len(hunks) <= most:
+        return hunks
+    middle = sorted(hunks[1:-1], key=lambda hunk: hunk.changes, reverse=True)
+    return [hunks[0], *middle[: int(max(0, most - 2))], *hunks[1:][-1:]]
 
 
 def _keep_changes(lines: list[str], hunk: _Hunk, keep: bytearray, around: float) -> None:
+    """Flag the head of a hunk and its changes with `around` lines before and after each."""
     keep[hunk.start] = 1
     reach = int(min(around, hunk.end - hunk.start))
+    done = hunk.start + 1
     for index in range(hunk.start + 1, hunk.end):
-        if lines[index].startswith(("+", "-", "\\ No newline")):
-            for near in range(max(hunk.start, index - reach), min(hunk.end, index + reach + 1)):
-                keep[near] = 1
+        if lines[index].startswith(_CHANGED):
+            start, end = max(done, index - reach), min(hunk.end, index + reach + 1)
+            keep[start:end] = b"\x01" * (end - start)
+            done = end

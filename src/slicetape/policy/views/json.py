@@ -1,87 +1,145 @@
-"""The view of JSON: first items, last items and those that look like errors."""
+"""The view of JSON: its first items, its last ones and those that look like errors."""
 
 import re
+from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
+import msgspec
+
 from slicetape.policy.settings import DigestSettings
 from slicetape.policy.views.items import Items
-from slicetape.policy.views.result import Condensed, Guard, whole
-from slicetape.policy.views.rules import Rules
+from slicetape.policy.views.subject import Condensed, Subject
+
+_HEAD_SHARE, _TAIL_SHARE = 0.3, 0.15
+_MOST_FIELDS, _MOST_CONSTANTS = 12, 6
+_LONGEST_STRING = 200
+_LONGEST_CONSTANT = 40
+_BAD_STATUS = 400
 
 _WORD = re.compile(r"(?ai:error|fail|exception|fatal|denied|timeout|invalid|panic)")
 _LEVEL = re.compile(r"(?ai:error|fatal|warn)")
 
 
-def looks_wrong(value: object) -> bool:
-    """Whether an item looks like an error."""
+def condense_json(subject: Subject, items: Items) -> Condensed:
+    """The view of items, one a line; each gap says how many of them are missing."""
+    settings, count = subject.settings, len(items.texts)
+    if len(subject.text) < settings.min_chars or count < settings.json_min_items:
+        return subject.whole("json")
+    first: dict[str | bytes, int] = {}
+    for index, text in enumerate(items.texts):
+        first.setdefault(text, index)
+    keep = _pick(list(first.values()), items.values, settings)
+    if len(keep) == count:
+        return subject.whole("json")
+    copies = count - len(first)
+    note = f" of {count} items omitted"
+    note += f", {copies} duplicates" if copies else ""
+    note += _fields(items.values)
+    constants = _constants(items) if subject.rules.constant_fields else ""
+    shown: list[str] = []
+    at = 0
+    for index in (*sorted(keep), count):
+        if index > at:
+            shown.append(f"…[+{index - at}{note}]…")
+            if constants:
+                shown.append(constants)
+                constants = ""
+        if index < count:
+            shown.append(items.text(index))
+        at = index + 1
+    view = items.frame(shown)
+    return subject.admit(view, "json", view.count("\n") + 1)
+
+
+def looks_wrong(value: object, known: dict[str, bool] | None = None) -> bool:
+    """Whether an item looks like an error: by a key, a short string, a status or a level.
+
+    `known` remembers which keys are named like errors.
+    """
     if not isinstance(value, dict):
         return False
+    named = {} if known is None else known
     for key, member in value.items():
-        if _WORD.search(key) and not (
-            member is None or member is False or member in (0, "") or member == [] or member == {}
-        ):
+        wrong = named.get(key)
+        if wrong is None:
+            wrong = named[key] = _WORD.search(key) is not None
+        if wrong and not (member is None or member in (False, 0, "", [], {})):
             return True
-        if isinstance(member, str) and len(member) < 200 and _WORD.search(member):
+        if isinstance(member, str) and len(member) < _LONGEST_STRING and _WORD.search(member):
             return True
     for key in ("status", "statusCode", "code"):
         code = value.get(key)
-        if isinstance(code, int | float) and not isinstance(code, bool) and code >= 400:
+        if isinstance(code, int | float) and code >= _BAD_STATUS:
             return True
     level = value.get("level")
     return isinstance(level, str) and _LEVEL.search(level) is not None
 
 
-def condense_json(
-    text: str, lines: int, items: Items, settings: DigestSettings, rules: Rules, guard: Guard
-) -> Condensed:
-    """The view of the items of a JSON text."""
-    count = len(items.texts)
-    if len(text) < settings.min_chars or count < settings.json_min_items:
-        return whole("json", lines)
-    first: dict[Any, int] = {}
-    for index, item in enumerate(items.texts):
-        first.setdefault(item, index)
-    unique = list(first.values())
-    keep = _pick(unique, items, settings)
-    if len(keep) == count:
-        return whole("json", lines)
-    fields = _fields(items)
-    copies = count - len(unique)
-    also = f", {copies} duplicates" if copies else ""
-    shown = []
-    at = 0
-    for index in (*sorted(keep), count):
-        if index > at:
-            shown.append(f"…[+{index - at} of {count} items omitted{also}{fields}]…")
-        if index < count:
-            shown.append(items.text(index))
-        at = index + 1
-    view = items.frame(shown)
-    return guard.admit(view, "json", lines, view.count("\n") + 1)
-
-
-def _pick(unique: list[int], items: Items, settings: DigestSettings) -> set[int]:
+def _pick(unique: list[int], values: Sequence[Any], settings: DigestSettings) -> set[int]:
     most = settings.json_keep_items
     if most >= len(unique):
         return set(unique)
-    keep = {*unique[: max(1, ceil(most * 0.3))], *unique[-max(1, ceil(most * 0.15)) :]}
-    for index in unique:
+    head, tail = (max(1, ceil(share * most)) for share in (_HEAD_SHARE, _TAIL_SHARE))
+    keep = {*unique[:head], *unique[-tail:]}
+    known: dict[str, bool] = {}
+    for index in unique[head:]:
         if len(keep) >= most:
             break
-        if index not in keep and looks_wrong(items.values[index]):
+        if looks_wrong(values[index], known):
             keep.add(index)
     return keep
 
 
-def _fields(items: Items) -> str:
+def _fields(values: Sequence[Any]) -> str:
     names: dict[str, None] = {}
-    for value in items.values:
-        if isinstance(value, dict):
+    for value in values:
+        if isinstance(value, dict) and not names.keys() >= value.keys():
             names.update(dict.fromkeys(value))
-            if len(names) > 12:
+            if len(names) > _MOST_FIELDS:
                 break
     if not names:
         return ""
-    more = ", …" if len(names) > 12 else ""
-    return f"; fields: {', '.join(list(names)[:12])}{more}"
+    more = ", …" if len(names) > _MOST_FIELDS else ""
+    return f"; fields: {', '.join(list(names)[:_MOST_FIELDS])}{more}"
+
+
+def _constants(items: Items) -> str:
+    """The marker for members that all items have in common: strings, whole numbers, marks.
+
+    Fractions are left out, since two spellings may be one double; so are names that do not occur
+    exactly once an item, since a value does not tell which of two equal keys it had.
+    """
+    values = items.values
+    if not all(isinstance(value, dict) for value in values):
+        return ""
+    left = {key: of for key, of in values[0].items() if _is_short(key) and _is_short(of)}
+    for value in values:
+        for key, member in list(left.items()):
+            other = value.get(key, values)
+            if type(other) is not type(member) or other != member:
+                del left[key]
+        if not left:
+            return ""
+    said = [
+        f"{name}:{msgspec.json.encode(member).decode()}"
+        for key, member in left.items()
+        if _occurs_once(items, name := msgspec.json.encode(key).decode())
+    ]
+    if not said:
+        return ""
+    return f"…[in all {len(values)} items: {','.join(said[:_MOST_CONSTANTS])}]…"
+
+
+def _is_short(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _LONGEST_CONSTANT and value.isprintable()
+    return value is None or isinstance(value, int)
+
+
+def _occurs_once(items: Items, name: str) -> bool:
+    wanted = name.encode()
+    return all(
+        (text.encode() if isinstance(text, str) else text).count(wanted) == 1
+        for text in items.texts
+    )

@@ -1,94 +1,109 @@
 """The view of a log: both ends, and errors and warnings with what stands around them."""
 
 import re
+from itertools import starmap
 
-from slicetape.policy.settings import DigestSettings
-from slicetape.policy.views.lines import bare_lines, blank, render
-from slicetape.policy.views.result import Condensed, Guard, whole
-from slicetape.policy.views.rules import Rules
-from slicetape.policy.views.severity import (
-    is_error,
-    is_frame,
-    is_marked_error,
-    is_summary,
-    is_warning,
+from slicetape.policy.views.lines import blank, kept_indices, render
+from slicetape.policy.views.severity import Level, is_frame, levels
+from slicetape.policy.views.subject import Condensed, Subject
+
+_FIRST, _LAST = 3, 6
+
+_HEX = re.compile(
+    r"(?a:[0-9a-fA-F](?:(?<=0)x[0-9a-fA-F]++|(?<!\w[0-9a-fA-F])[0-9a-fA-F]{6,}+(?!\w)))"
 )
-
-_HEX = re.compile(r"(?ai:0x[0-9a-f]+|\b[0-9a-f]{7,}\b)")
 _PATH = re.compile(r"(?<!\S)[^\s/]*+/\S*+")
-_DIGITS = re.compile(r"[0-9]+")
+_DIGITS = re.compile(r"[0-9]++")
 _SPLIT = re.compile(r"[:=]")
 
-
-def likeness(line: str) -> str:
-    """What lines have in common that differ in numbers, paths and hashes only."""
-    found = _SPLIT.search(line)
-    at = found.start() if found else 0
-    rest = _PATH.sub("P", _HEX.sub("H", line[at:]))
-    return _DIGITS.sub("0", line[:at]) + _DIGITS.sub("0", rest)
+Groups = dict[tuple[int, str], list[int]]
+"""The lines of each level that are alike, by what they have in common."""
 
 
-def _levels(naked: list[str], rules: Rules) -> list[int]:
-    levels = []
-    for line in naked:
-        if is_error(line) or (rules.punctuated_marks and is_marked_error(line)):
-            levels.append(3)
-        elif is_warning(line) or is_summary(line):
-            levels.append(2)
-        else:
-            levels.append(0)
-    return levels
+def likenesses(lines: list[str]) -> list[str]:
+    """What each line has in common with lines that differ in numbers, paths and hashes only."""
+    if not lines:
+        return []
+    ends = [found.start() if (found := _SPLIT.search(line)) else 0 for line in lines]
+    heads = "\n".join([line[:end] for line, end in zip(lines, ends, strict=True)])
+    rests = "\n".join([line[end:] for line, end in zip(lines, ends, strict=True)])
+    rests = _DIGITS.sub("0", _PATH.sub("P", _HEX.sub("H", rests)))
+    pairs = zip(_DIGITS.sub("0", heads).split("\n"), rests.split("\n"), strict=True)
+    return list(starmap(str.__add__, pairs))
 
 
-def condense_log(
-    text: str, lines: list[str], settings: DigestSettings, rules: Rules, guard: Guard
-) -> Condensed:
-    """The view of a log."""
-    total = len(lines)
-    if len(text) < settings.log_min_chars:
-        return whole("log", total)
-    naked = bare_lines(lines, rules.keep_times)
-    levels = _levels(naked, rules)
-    groups: dict[tuple[int, str], list[int]] = {}
-    for index, level in enumerate(levels):
-        if level:
-            groups.setdefault((level, likeness(naked[index])), []).append(index)
-    errors = [group[0] for (level, _), group in groups.items() if level == 3]
-    others = [group[0] for (level, _), group in groups.items() if level == 2]
-    picks = {*errors[: settings.log_max_errors], *errors[-1:]}
-    some = max(2, settings.log_max_errors // 2)
-    picks |= {*others[:some], *others[-1:]}
-    keep = set(range(min(3, total))) | set(range(max(0, total - 6), total))
-    around = settings.log_context_lines
-    for pick in picks:
-        keep.update(range(max(0, pick - around), min(total, pick + around + 1)))
-        if levels[pick] == 3:
-            index = pick + 1
-            while index < total and (is_frame(naked[index]) or blank(naked[index])):
-                keep.add(index)
-                index += 1
-    kept = sorted(keep)
-    after = _counted(groups, keep) if rules.count_groups else {}
-    view = render(lines, kept, naked, after)
-    result = guard.admit(view, "log", total, len(kept))
-    hidden = [level for index, level in enumerate(levels) if level and index not in keep]
-    if result.view is None or not hidden:
-        return result
-    e = hidden.count(3)
-    footer = (
-        f"[{total - len(kept)} lines omitted: {e} more error lines, "
-        f"{len(hidden) - e} more warning/summary lines]"
+def condense_log(subject: Subject) -> Condensed:
+    """The view of a log: its ends, its first errors and warnings, and counts of the others."""
+    if len(subject.text) < subject.settings.log_min_chars:
+        return subject.whole("log")
+    found = levels(subject.naked, subject.text.lower().split("\n"), subject.rules)
+    groups = _groups(subject.naked, found)
+    keep = _keep(subject, groups)
+    kept = kept_indices(keep)
+    after = _counts(groups, keep) if subject.rules.count_groups else {}
+    view = render(subject.lines, kept, after=after, is_blank=subject.naked)
+    footer = _footer(found, keep, subject.total - len(kept))
+    admitted = subject.admit(view, "log", len(kept), below=len(footer))
+    if admitted.view is None:
+        return admitted
+    return Condensed(view + footer, "log", subject.total, len(kept))
+
+
+def _groups(naked: list[str], found: bytearray) -> Groups:
+    marked = [index for index, level in enumerate(found) if level]
+    groups: Groups = {}
+    for index, alike in zip(marked, likenesses([naked[i] for i in marked]), strict=True):
+        groups.setdefault((found[index], alike), []).append(index)
+    return groups
+
+
+def _keep(subject: Subject, groups: Groups) -> bytearray:
+    total, most = subject.total, subject.settings.log_max_errors
+    keep = bytearray(total)
+    _flag(keep, 0, _FIRST)
+    _flag(keep, total - _LAST, total)
+    around = subject.settings.log_context_lines
+    errors, others = (
+        [group[0] for (of, _), group in groups.items() if of == level]
+        for level in (Level.ERROR, Level.WARNING)
     )
-    return Condensed(f"{view}\n{footer}", "log", total, len(kept))
+    walked = 0
+    for pick in sorted({*errors[:most], *errors[-1:]}):
+        _flag(keep, pick - around, pick + around + 1)
+        index = max(pick + 1, walked)
+        while index < total and (is_frame(subject.naked[index]) or blank(subject.naked[index])):
+            keep[index] = 1
+            index += 1
+        walked = max(walked, index)
+    for pick in (*others[: max(2, most // 2)], *others[-1:]):
+        _flag(keep, pick - around, pick + around + 1)
+    return keep
 
 
-def _counted(groups: dict[tuple[int, str], list[int]], keep: set[int]) -> dict[int, str]:
+def _flag(keep: bytearray, start: int, end: int) -> None:
+    start, end = max(0, start), min(len(keep), end)
+    if start < end:
+        keep[start:end] = b"\x01" * (end - start)
+
+
+def _counts(groups: Groups, keep: bytearray) -> dict[int, str]:
+    """Below the last shown line of each group with hidden ones: how many there are, and where."""
     after = {}
     for group in groups.values():
-        shown = [index for index in group if index in keep]
+        shown = [index for index in group if keep[index]]
         if shown and len(shown) < len(group):
             after[shown[-1]] = (
                 f"…[×{len(group)} like the line above · "
                 f"first line {group[0] + 1}, last line {group[-1] + 1}]…"
             )
     return after
+
+
+def _footer(found: bytearray, keep: bytearray, lines: int) -> str:
+    hidden = bytes(level for level, shown in zip(found, keep, strict=True) if not shown)
+    errors, others = hidden.count(Level.ERROR), hidden.count(Level.WARNING)
+    if not errors and not others:
+        return ""
+    return (
+        f"\n[{lines} lines omitted: {errors} more error lines, {others} more warning/summary lines]"
+    )

@@ -1,9 +1,10 @@
-"""Which digest a text gets."""
+"""Which digest a text gets: by its tool, then by its path, then by its content."""
 
 from slicetape.policy.kind import (
     READ_TOOLS,
     RETRIEVAL_TOOLS,
     SEARCH_TOOLS,
+    is_diff,
     is_log_like,
     is_search_like,
     is_source_path,
@@ -11,14 +12,15 @@ from slicetape.policy.kind import (
 )
 from slicetape.policy.settings import DigestSettings
 from slicetape.policy.views.data import condense_data
-from slicetape.policy.views.diff import condense_diff, is_diff
+from slicetape.policy.views.diff import condense_diff
 from slicetape.policy.views.items import items_of
 from slicetape.policy.views.json import condense_json
-from slicetape.policy.views.lines import bare_lines, blank
 from slicetape.policy.views.logs import condense_log
-from slicetape.policy.views.result import Condensed, Guard, whole
 from slicetape.policy.views.rules import RULES, Rules
 from slicetape.policy.views.search import condense_search
+from slicetape.policy.views.subject import Condensed, Subject
+
+_FEWEST_LINES = 4
 
 
 def condense(
@@ -30,44 +32,51 @@ def condense(
     rules: Rules = RULES,
     head_chars: int = 0,
 ) -> Condensed:
-    """The view of a tool result, or None in its place when the result is to be shown whole."""
+    """The view of a tool result; no view when the result is to be shown whole.
+
+    `path` is the file that the result comes from, None when unknown. `head_chars` is the length
+    of the line that will stand above a view, with its line end. Any text is legal.
+    """
     if rules.code_points or text.isascii():
-        return _route(text, tool, path, settings, rules, head_chars)
-    units = text.encode("utf-16-le", "surrogatepass")
-    text = "".join(map(chr, memoryview(units).cast("H")))
-    result = _route(text, tool, path, settings, rules, head_chars)
+        return _route(Subject(text, settings, rules, head_chars), tool, path)
+    result = _route(Subject(_units(text), settings, rules, head_chars), tool, path)
     if result.view is None:
         return result
     view = result.view.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return Condensed(view, result.kind, result.total_lines, result.kept_lines)
 
 
-def _route(
-    text: str, tool: str, path: str | None, settings: DigestSettings, rules: Rules, head_chars: int
-) -> Condensed:
-    lines = text.split("\n")
-    total = len(lines)
-    guard = Guard(len(text), settings.max_keep_ratio, head_chars if rules.head_counts else 0)
-    if tool in RETRIEVAL_TOOLS or (rules.obey_enabled and not settings.enabled):
-        return whole("search", total)
+def _units(text: str) -> str:
+    """The text with one character a UTF-16 unit, so that lengths are those of the reference."""
+    units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")
+    return "".join(map(chr, units))
+
+
+def _route(subject: Subject, tool: str, path: str | None) -> Condensed:
+    rules = subject.rules
+    if tool in RETRIEVAL_TOOLS:
+        return subject.whole("search")
+    if rules.obey_enabled and not subject.settings.enabled:
+        return subject.whole("data")
     if tool in SEARCH_TOOLS:
-        return condense_search(text, lines, settings, rules, guard)
-    if rules.path_first and is_source_path(path):
-        return whole("code", total)
-    if is_diff(text):
-        return condense_diff(lines, settings, guard)
-    items = items_of(text, rules)
+        return condense_search(subject)
+    source = is_source_path(path)
+    if source and rules.path_first:
+        return subject.whole("code")
+    if is_diff(subject.text):
+        return condense_diff(subject)
+    items = items_of(subject.text, rules)
     if items is not None:
-        return condense_json(text, total, items, settings, rules, guard)
-    naked = bare_lines(lines, rules.keep_times)
-    if is_source_path(path) or is_source_text(naked):
-        return whole("code", total)
-    if tool in READ_TOOLS:
-        return condense_data(text, lines, settings, rules, guard)
-    filled = [line for line in naked if not blank(line)]
-    if len(filled) >= 4:
-        if is_search_like(filled):
-            return condense_search(text, lines, settings, rules, guard)
-        if is_log_like(filled, rules):
-            return condense_log(text, lines, settings, rules, guard)
-    return condense_data(text, lines, settings, rules, guard)
+        return condense_json(subject, items)
+    if source or is_source_text(subject.filled):
+        return subject.whole("code")
+    return condense_data(subject) if tool in READ_TOOLS else _by_lines(subject)
+
+
+def _by_lines(subject: Subject) -> Condensed:
+    if len(subject.filled) >= _FEWEST_LINES:
+        if is_search_like(subject.filled):
+            return condense_search(subject)
+        if is_log_like(subject.filled, punctuated_marks=subject.rules.punctuated_marks):
+            return condense_log(subject)
+    return condense_data(subject)

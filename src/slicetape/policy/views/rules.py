@@ -1,6 +1,6 @@
 """Where views differ from the reference on purpose: one switch a difference, all on by default."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -9,15 +9,19 @@ class Rules:
 
     `code_points`: lengths are code points, not UTF-16 units.
     `obey_enabled`: `digest.enabled` false leaves everything whole.
-    `head_counts`: the head line counts in the ratio guard.
+    `head_counts`: the head above a view and the last line of a log count in the ratio guard.
     `path_first`: a source path is never condensed, whatever its text looks like.
     `keep_times`: the hour of a time is no line number.
+    `see_colours`: colour codes do not hide the words of a log.
     `punctuated_marks`: `npm ERR!`, `error:`, `error[E0308]:` and the like mark a log line.
     `count_groups`: a group of like lines in a log says how many there are, and where.
     `name_files`: a search view names every file, or counts the files it does not name.
+    `original_chars`: a marker counts the characters of long lines before they were cut.
     `own_bytes`: JSON items keep their own bytes, and numbers their digits.
     `jsonl`: lines of JSON are condensed as such.
     `constant_fields`: fields that are the same in all items are said once.
+    `marked_spills`: a text is a view of a spill when that is recorded, not when it says so.
+    `command_paths`: a command that prints a source file counts as a read of that path.
     """
 
     code_points: bool = True
@@ -25,28 +29,20 @@ class Rules:
     head_counts: bool = True
     path_first: bool = True
     keep_times: bool = True
+    see_colours: bool = True
     punctuated_marks: bool = True
     count_groups: bool = True
     name_files: bool = True
+    original_chars: bool = True
     own_bytes: bool = True
     jsonl: bool = True
     constant_fields: bool = True
+    marked_spills: bool = True
+    command_paths: bool = True
 
 
 RULES = Rules()
 """The product as shipped."""
 
-REFERENCE = Rules(
-    code_points=False,
-    obey_enabled=False,
-    head_counts=False,
-    path_first=False,
-    keep_times=False,
-    punctuated_marks=False,
-    count_groups=False,
-    name_files=False,
-    own_bytes=False,
-    jsonl=False,
-    constant_fields=False,
-)
+REFERENCE = Rules(**{field.name: False for field in fields(Rules)})
 """Every difference off: what the recorded implementation does."""
