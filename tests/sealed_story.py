@@ -9,7 +9,7 @@ import msgspec
 from slicetape.log.events import SNAPSHOT_PLUGIN, Event, UserMessage, is_entry
 from slicetape.log.log import SessionLog
 from slicetape.log.messages import Message, Source, Text, text_of
-from slicetape.loop.prestep import Prestep, Sealed
+from slicetape.loop.prestep import Prepared, Prestep
 from slicetape.policy.settings import HistorySettings
 from slicetape.recall.tools import Recall, dispatch
 from slicetape.surface import messages
@@ -25,7 +25,7 @@ class SealedStory(Story):
     def __init__(self, log: SessionLog | None = None, **settings: Any) -> None:
         super().__init__(log)
         self.warnings: list[str] = []
-        self.sealed: list[Sealed] = []
+        self.sealed: list[Prepared] = []
         history = HistorySettings(**{"seal_only_if_shorter": False, **settings})
         self.prestep = Prestep(self.session, history, warn=self.warnings.append)
 

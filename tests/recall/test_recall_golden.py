@@ -23,12 +23,12 @@ import pytest
 
 from data import GOLDEN, shared
 from slicetape.errors import LogError, RecallError
+from slicetape.log.arguments import span, turn_id
 from slicetape.log.codec import decode_event
 from slicetape.log.events import Event, ToolResult
 from slicetape.log.messages import Text, ToolResultBlock
 from slicetape.log.spill import Blobs, SessionSpills, Spill, spill_head
 from slicetape.recall import search as ours
-from slicetape.recall.arguments import span, turn_id
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
 from slicetape.recall.records import result_blocks

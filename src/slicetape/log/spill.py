@@ -54,18 +54,28 @@ def spill_head(text: str) -> Spill | None:
 
     Only a claim: any tool can print one.
     """
-    first = text.split("\n", 1)[0]
-    if first.startswith("[") and first.endswith("]"):
-        last = first.rfind(" — ")  # what stands behind the path
-        for found in reversed(list(_STORED.finditer(first))):
-            if found.end() < last:
-                end = first.index(" — ", found.end() + 1)
-                return Spill(first[found.end() : end], int(found[1]))
+    head = stored_head(text)
+    if head is not None:
+        return head
     start = text.rfind("\n") + 1
     if start == 0 or text[:start].endswith("\n\n"):
         notice = _OMITTED.fullmatch(text, start)
         if notice:
             return Spill(notice[1])
+    return None
+
+
+def stored_head(text: str) -> Spill | None:
+    """The spill that the first line of a text says it is a view of; only a claim, too."""
+    if not text.startswith("["):
+        return None
+    first = text.split("\n", 1)[0]
+    if first.endswith("]"):
+        last = first.rfind(" — ")  # what stands behind the path
+        for found in reversed(list(_STORED.finditer(first))):
+            if found.end() < last:
+                end = first.index(" — ", found.end() + 1)
+                return Spill(first[found.end() : end], int(found[1]))
     return None
 
 
@@ -231,6 +241,15 @@ class SessionSpills:
         if sha256 is None:
             raise LogError("the stored text is gone")
         return self._blobs.get(sha256)
+
+    def behind(self, preview: str) -> str | None:
+        """The full text that a logged copy of an output stands for; None when it is not known."""
+        claim = spill_head(preview)
+        sha256 = self._known.get(claim.where) if claim else None
+        try:
+            return self._blobs.get(sha256) if sha256 is not None else None
+        except LogError:
+            return None
 
 
 def _part(event: ToolResult, block: int, part: int) -> str:

@@ -31,9 +31,9 @@ class HistorySettings:
 class FoldSettings:
     """When tool results are folded as they enter, and when folding stops.
 
-    `pin_steps` newest steps stay whole up to `pin_max_chars`; outputs of at least
-    `spill_preview_min_bytes` bytes are spilled (0: never); after `backoff_after_expansions`
-    expansions of one kind that kind is no longer folded.
+    Results of the first `pin_steps` steps of a turn stay whole below `pin_max_chars`; outputs of
+    at least `spill_preview_min_bytes` bytes are spilled (0: never); a resource is no longer folded
+    when `backoff_after_expansions` of its views, and half of them, were fetched whole.
     """
 
     enabled: bool = True

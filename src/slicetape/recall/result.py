@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from slicetape.errors import RecallError
+from slicetape.log.arguments import Arguments, integer, positive, span, whole
 from slicetape.log.events import FORMAT_VERSION, ToolResult, type_of
-from slicetape.recall.arguments import Arguments, integer, positive, span, whole
 from slicetape.recall.grep import matching
 from slicetape.recall.records import result_blocks
 from slicetape.recall.spilled import Spills, full_text

@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Raw
 
 from slicetape.errors import RecallError
+from slicetape.log.arguments import Arguments, counted, turn_id
 from slicetape.log.codec import encode_event
 from slicetape.log.events import Event
 from slicetape.log.oddities import conceal_in_line, halves_written
 from slicetape.log.spill import SessionSpills
-from slicetape.recall.arguments import Arguments, counted, turn_id
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
 from slicetape.recall.result import expand

@@ -1,6 +1,6 @@
 """Which call a result answers: names, ordinals, and calls made by running code."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slicetape.log.events import (
     AssistantMessage,
@@ -15,13 +15,17 @@ from slicetape.log.messages import ToolCall, ToolResultBlock
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One execution: models reuse ids, so turn and step belong to its identity."""
+    """One execution: models reuse ids, so turn and step belong to its identity.
+
+    `seq` is the event that says it last: its tool/call, before that the message that asks for it.
+    """
 
     turn: int
     step: int
     id: str
     name: str
     arguments: str
+    seq: int = field(default=-1, compare=False)
 
     @property
     def key(self) -> tuple[int, int, str]:
@@ -39,6 +43,7 @@ class Calls:
         "_started",
         "_started_in",
         "answered",
+        "asked",
         "names",
         "ordinal",
         "results",
@@ -50,6 +55,11 @@ class Calls:
         """The call of its own step that each result block of an original tool/result answers.
 
         As known when the result came: a step may use an id again, and the later call wins.
+        """
+        self.asked: dict[int, tuple[Call | None, ...]] = {}
+        """The newest call of its id that each result block of an original tool/result answers.
+
+        As known when the result came, whatever the turn and step of the call.
         """
         self.results: dict[tuple[int, int], list[int]] = {}
         """Original tool/result events of a (turn, step), in log order."""
@@ -72,10 +82,11 @@ class Calls:
         elif isinstance(event, AssistantMessage):
             for block in event.data.message.content:
                 if isinstance(block, ToolCall):
-                    self._register(event.data.turn, event.data.step, block)
+                    self._register(event.data.turn, event.data.step, block, event.seq)
         elif isinstance(event, ToolCalled):
             data = event.data
-            self._register(data.turn, data.step, ToolCall(data.call_id, data.name, data.arguments))
+            block = ToolCall(data.call_id, data.name, data.arguments)
+            self._register(data.turn, data.step, block, event.seq)
             self._started_in[data.turn, data.step, data.call_id] = data.name
             self._started[data.call_id] = data.name
         elif isinstance(event, DispatchStart):
@@ -95,8 +106,8 @@ class Calls:
         """The newest call that holds this id."""
         return self._holder.get(call_id)
 
-    def _register(self, turn: int, step: int, block: ToolCall) -> None:
-        call = Call(turn, step, block.id, block.name, block.arguments)
+    def _register(self, turn: int, step: int, block: ToolCall, seq: int) -> None:
+        call = Call(turn, step, block.id, block.name, block.arguments, seq)
         self._by_key[call.key] = call
         self._holder[block.id] = call
 
@@ -112,11 +123,9 @@ class Calls:
         ]
         self.answered[event.seq] = tuple(self._by_key.get((turn, step, id)) for id in ids)
         fallback = message.source.call_id or ""
-        self.names[event.seq] = tuple(self._name_now(id or fallback) for id in ids)
-
-    def _name_now(self, call_id: str) -> str:
-        call = self._holder.get(call_id)
-        return call.name if call else "tool"
+        asked = tuple(self._holder.get(id or fallback) for id in ids)
+        self.asked[event.seq] = asked
+        self.names[event.seq] = tuple(call.name if call else "tool" for call in asked)
 
     def _start(self, event: DispatchStart) -> None:
         root = self._holder.get(event.data.root_call_id)

@@ -32,10 +32,13 @@ class Session:
         """Call `listener` after each append, with the event and its change of the surface."""
         self._listeners.append(listener)
 
-    def append(self, event: Event) -> Event:
-        """Check, record and take in one event; the event as recorded."""
+    def append(self, event: Event, *, line: bytes | None = None) -> Event:
+        """Check, record and take in one event; the event as recorded.
+
+        `line` says the event with fields that slicetape does not read, and is kept as it is.
+        """
         self.view.check(event)
-        recorded = self.log.append(event)
+        recorded = self.log.append(event) if line is None else self.log.extend_lines((line,))[0]
         edit = self.view.advance(recorded)
         for listener in self._listeners:
             listener(recorded, edit)

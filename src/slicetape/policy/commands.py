@@ -1,0 +1,43 @@
+"""Files that a shell command prints: told by the command, since the output has no path."""
+
+import shlex
+
+from slicetape.policy.kind import is_source_path
+
+_READERS = frozenset(("bat", "cat", "head", "less", "more", "nl", "sed", "tail"))
+_MOST = 2_000
+
+
+def source_read(arguments: object) -> str | None:
+    """The source file that a command prints, when printing files is all it does; else None.
+
+    `cd src && cat a.py` prints one; what is piped or redirected is something else.
+    """
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    if not isinstance(command, str) or len(command) > _MOST:
+        return None
+    if any(mark in command for mark in "|<>`$\n"):
+        return None
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    paths: list[str] = []
+    for part in _commands(words):
+        if part[0] == "cd":
+            continue
+        if part[0].rsplit("/", 1)[-1] not in _READERS:
+            return None
+        paths += [word for word in part[1:] if is_source_path(word)]
+    return paths[-1] if paths else None
+
+
+def _commands(words: list[str]) -> list[list[str]]:
+    """The simple commands of a line, in order."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word in ("&&", ";", "||"):
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [part for part in found if part]
