@@ -1,13 +1,14 @@
 """The rows of one session: an arm of ours read back from its log, a peer by what it answers."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from slicetape.errors import PeerError
 from slicetape.prices.sheet import Sheet
-from slicetape.replay.arms import Arm
+from slicetape.replay.arms import TRANSCRIPT, Arm
+from slicetape.replay.counting import Counts
 from slicetape.replay.nodes import Nodes
 from slicetape.replay.peers.drive import Answer
 from slicetape.replay.peers.fidelity import FirstSight, Truths
@@ -18,6 +19,7 @@ from slicetape.replay.pricing import bills
 from slicetape.replay.recording import Recording
 from slicetape.replay.run import Run, Setting, run
 from slicetape.wire.lint import CHAT
+from slicetape.wire.openai_chat import ChatWire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,22 +39,28 @@ class Options:
     tokenizer: str | None = None
 
 
-@dataclass(slots=True)
 class Compared:
     """One recording, measured: its full requests, what its results hold, and how it is priced."""
 
-    options: Options
-    nodes: Nodes
-    plain: list[ChatRequest]
-    truths: Truths = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, recording: Recording, options: Options, count: Callable[[str], int]) -> None:
+        self.recording = recording
+        self.options = options
+        self.nodes = Nodes(Counts(_once(count)), ChatWire(), system=options.system)
+        self.whole = self.run(TRANSCRIPT)
+        self.plain = list(self.requests(self.whole))
         self.truths = Truths.of(self.plain)
 
-    @property
-    def system(self) -> bool:
-        """Whether prompts weigh."""
-        return self.options.system
+    def run(self, arm: Arm) -> Run:
+        """The recording under an arm of ours, on the wire that peers are given."""
+        options = self.options
+        setting = Setting(
+            rules=CHAT, head=options.head, recall_head=options.recall_head, window=options.window
+        )
+        return run(self.recording, arm, self.nodes, setting)
+
+    def requests(self, done: Run) -> Iterator[ChatRequest]:
+        """What a run sent, as chat messages."""
+        return requests(self.recording.header, done.session.log.events, self.nodes)
 
 
 def peer_row(
@@ -81,7 +89,7 @@ def peer_row(
         sent[keep:] = add
         for item in add:
             sight.take(item.json)
-        meter.request(keep, add, first_in_turn=request.first_in_turn, time=request.time)
+        meter.request(keep, add, request)
     row = _measured(name, meter, sight, session)
     return msgspec.structs.replace(
         row,
@@ -94,6 +102,7 @@ def peer_row(
 
 def _items(name: str, answer: Answer, asked: Sequence[Item], session: Compared) -> list[Item]:
     items: list[Item] = []
+    counts, system = session.nodes.counts, session.options.system
     for json in map(bytes, answer.add):
         if json.isdigit():
             if int(json) >= len(asked):
@@ -104,7 +113,7 @@ def _items(name: str, answer: Answer, asked: Sequence[Item], session: Compared) 
             message = read(json)
         except msgspec.MsgspecError:
             raise PeerError(f"{name} answered a message that is none") from None
-        items.append(Item(json, weigh(message, session.nodes.counts, system=session.system)))
+        items.append(Item(json, weigh(message, counts, system=system)))
     return items
 
 
@@ -126,19 +135,16 @@ def _measured(name: str, meter: RowMeter, sight: FirstSight, session: Compared) 
     )
 
 
-def arm_row(recording: Recording, arm: Arm, session: Compared) -> PeerRow:
+def arm_row(arm: Arm, session: Compared) -> PeerRow:
     """An arm of ours: its own requests by the meter of peers, its bill by its own breakpoints."""
     options = session.options
-    setting = Setting(
-        rules=CHAT, head=options.head, recall_head=options.recall_head, window=options.window
-    )
-    done = run(recording, arm, session.nodes, setting)
+    done = session.whole if arm is TRANSCRIPT else session.run(arm)
     head = options.head + (options.recall_head if arm.recalls else 0)
     meter, sight = RowMeter(head=head), FirstSight(session.truths)
-    for request in requests(recording.header, done.session.log.events, session.nodes):
+    for request in session.requests(done):
         for item in request.add:
             sight.take(item.json)
-        meter.request(request.keep, request.add, first_in_turn=request.first_in_turn)
+        meter.request(request.keep, request.add, request)
     row = _measured(arm.name, meter, sight, session)
     return msgspec.structs.replace(
         row, ours=True, cost=_bill(done, options), ms=spent(done.policy_ms)
@@ -149,3 +155,16 @@ def _bill(done: Run, options: Options) -> dict[str, float]:
     """Without output: peers are compared by their requests."""
     sent = [replace(row, output=0) for row in done.sent]
     return {b.sheet.id: float(b.money) for b in bills(sent, options.sheets, ttl=options.ttl)}
+
+
+def _once(count: Callable[[str], int]) -> Callable[[str], int]:
+    """Count each text once: the log of every arm repeats most of them."""
+    known: dict[str, int] = {}
+
+    def counted(text: str) -> int:
+        tokens = known.get(text)
+        if tokens is None:
+            tokens = known[text] = count(text)
+        return tokens
+
+    return counted

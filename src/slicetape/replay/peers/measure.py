@@ -13,7 +13,7 @@ from slicetape.prices.cache import Request
 from slicetape.prices.prefix import Prefix, Section
 from slicetape.replay.counting import FRAME, IMAGE, Counts
 from slicetape.replay.meter import Sent
-from slicetape.replay.peers.requests import Item
+from slicetape.replay.peers.requests import ChatRequest, Item
 
 
 @dataclass(slots=True)
@@ -45,10 +45,8 @@ class RowMeter:
         self.sums = Sums()
         self.sent: list[Sent] = []
 
-    def request(
-        self, keep: int, add: Sequence[Item], *, first_in_turn: bool = False, time: int = 0
-    ) -> None:
-        """Take the next request: the first `keep` messages of the last one, then `add`."""
+    def request(self, keep: int, add: Sequence[Item], asked: ChatRequest) -> None:
+        """Take what is sent for `asked`: the first `keep` messages of the last one, then `add`."""
         gone = self._items[keep:]
         common = _common(gone, add)
         kept = keep + common
@@ -57,20 +55,26 @@ class RowMeter:
         del self._items[kept:], self._prefixes[kept + 1 :], self._sizes[kept + 1 :]
         for item in add[common:]:
             self._append(item)
-        self._sum(broken=broken, first_in_turn=first_in_turn)
-        prefix = self._prefixes[-1]
+        self._sum(broken=broken, first_in_turn=asked.first_in_turn)
+        prefix = answer = self._prefixes[-1]
+        for item in asked.answer:
+            answer = self._then(answer, item)
         request = Request(
             prefix=prefix,
             shared=min(shared, prefix.tokens),
             breakpoints=(prefix,),
-            time_ms=time or None,
+            answer=answer if asked.answer else None,
+            time_ms=asked.reply.time or None,
         )
         self.sent.append(Sent(request, 0))
 
-    def _append(self, item: Item) -> None:
+    def _then(self, prefix: Prefix, item: Item) -> Prefix:
         key, tokens = self._known.setdefault(item.json, (len(self._known), item.tokens))
         section: Section = "system" if item.json.startswith(b'{"role":"system"') else "messages"
-        self._prefixes.append(self._prefixes[-1].then(key, tokens, section=section))
+        return prefix.then(key, tokens, section=section)
+
+    def _append(self, item: Item) -> None:
+        self._prefixes.append(self._then(self._prefixes[-1], item))
         self._items.append(item)
         self._sizes.append(self._sizes[-1] + len(item.json) + (1 if self._sizes[-1] else 0))
 

@@ -10,16 +10,12 @@ from slicetape.errors import PeerError
 from slicetape.prices.families import counter_for_model
 from slicetape.prices.tokens import counter
 from slicetape.replay.arms import TRANSCRIPT, Arm
-from slicetape.replay.counting import Counts
-from slicetape.replay.nodes import Nodes
 from slicetape.replay.peers.drive import Driver, Limits, Program
 from slicetape.replay.peers.environment import Environment
 from slicetape.replay.peers.figures import Compared, Options, arm_row, peer_row
 from slicetape.replay.peers.pins import Peer, Variant, all_peers
-from slicetape.replay.peers.requests import requests
 from slicetape.replay.peers.rows import PeerRow, PeerSession, with_ratios
 from slicetape.replay.recording import Recording
-from slicetape.wire.openai_chat import ChatWire
 
 _GIVE_UP = 3
 """Processes of one peer that may break off before it is left alone."""
@@ -80,10 +76,8 @@ class Lineup:
     def compare(self, recording: Recording, options: Options) -> PeerSession:
         """One session: `transcript`, the arms asked for, then every variant of every peer."""
         name = options.tokenizer or counter_for_model(recording.facts.model)[0]
-        nodes = Nodes(Counts(_once(counter(name).count)), ChatWire(), system=options.system)
-        plain = list(requests(recording.header, recording.events, nodes))
-        session = Compared(options, nodes, plain)
-        rows = [arm_row(recording, arm, session) for arm in _with_transcript(options.arms)]
+        session = Compared(recording, options, counter(name).count)
+        rows = [arm_row(arm, session) for arm in _with_transcript(options.arms)]
         for peer in self.peers:
             self._tell(f"{recording.id}: {peer.name}")
             rows += [self._row(peer, variant, session) for variant in peer.variants]
@@ -129,19 +123,6 @@ class Lineup:
 
 def _with_transcript(arms: Iterable[Arm]) -> tuple[Arm, ...]:
     return tuple({arm.name: arm for arm in (TRANSCRIPT, *arms)}.values())
-
-
-def _once(count: Callable[[str], int]) -> Callable[[str], int]:
-    """Count each text once: the log of every arm repeats most of them."""
-    known: dict[str, int] = {}
-
-    def counted(text: str) -> int:
-        tokens = known.get(text)
-        if tokens is None:
-            tokens = known[text] = count(text)
-        return tokens
-
-    return counted
 
 
 def _with_share(row: PeerRow, plain: PeerRow) -> PeerRow:

@@ -18,6 +18,8 @@ from slicetape.replay.nodes import Node, Nodes
 from slicetape.replay.recorded_log import RecordedLog
 from slicetape.surface import Edit, Session
 
+Reply = AssistantMessage | AssistantAttempt
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -29,15 +31,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """The first `keep` messages of the request before, then `add`.
+    """The first `keep` messages of the request before, then `add`; `reply` answered it.
 
-    `first_in_turn` says that a turn begins; `time` is epoch ms, 0 when it was not recorded.
+    `answer` is the reply as later requests repeat it. `first_in_turn` says that a turn begins.
     """
 
     keep: int
     add: tuple[Item, ...]
+    reply: Reply
+    answer: tuple[Item, ...]
     first_in_turn: bool
-    time: int
 
 
 def requests(header: Header, events: Iterable[Event], nodes: Nodes) -> Iterator[ChatRequest]:
@@ -49,8 +52,8 @@ def requests(header: Header, events: Iterable[Event], nodes: Nodes) -> Iterator[
     for event in events:
         if isinstance(event, TurnStart):
             reader.first = True
-        if isinstance(event, AssistantMessage | AssistantAttempt) and event.is_original:
-            yield reader.request(event.time)
+        if isinstance(event, Reply) and event.is_original:
+            yield reader.request(event)
         reader.session.append(event)
 
 
@@ -64,7 +67,7 @@ class _Reader:
         self._ends = [0]  # messages before each node of the last request
         session.listen(self._edited)
 
-    def request(self, time: int) -> ChatRequest:
+    def request(self, reply: Reply) -> ChatRequest:
         """The surface as it stands."""
         keep = self._ends[self._same]
         new = self._rows[self._same :]
@@ -73,7 +76,8 @@ class _Reader:
             self._ends.append(self._ends[-1] + len(row))
         self._same = len(self._rows)
         first, self.first = self.first, False
-        return ChatRequest(keep, tuple(item for row in new for item in row), first, time)
+        add = tuple(item for row in new for item in row)
+        return ChatRequest(keep, add, reply, _items(self._nodes.written(reply)), first)
 
     def _edited(self, event: Event, edit: Edit | None) -> None:
         if edit is None:

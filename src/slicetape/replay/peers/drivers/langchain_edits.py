@@ -1,6 +1,7 @@
 # mypy: ignore-errors
 """LangChain: `ClearToolUsesEdit` on a copy of the request, as its middleware does."""
 
+import json
 from copy import deepcopy
 
 from langchain.agents.middleware.context_editing import ClearToolUsesEdit
@@ -38,5 +39,22 @@ class Session:
 
 
 def plain(message):
-    """The message without what LangChain does not take: calls whose arguments are no JSON stay."""
-    return {key: value for key, value in message.items() if key != "reasoning_content"}
+    """The message as LangChain takes it: arguments that are no JSON object become one."""
+    taken = {key: value for key, value in message.items() if key != "reasoning_content"}
+    if taken.get("tool_calls"):
+        taken["tool_calls"] = [
+            {**call, "function": {**call["function"], "arguments": arguments(call)}}
+            for call in taken["tool_calls"]
+        ]
+    return taken
+
+
+def arguments(call):
+    """The arguments of a call as a JSON object, which the edit never looks into."""
+    text = call["function"]["arguments"]
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except ValueError:
+        pass
+    return json.dumps({"input": text})
