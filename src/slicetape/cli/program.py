@@ -52,6 +52,7 @@ COMMANDS = {
     "search": Row("searching", "search", "Find words in all sessions."),
     "recall": Row("recall", "recall", "Bring turns, steps and results back verbatim, by hand."),
     "verify": Row("verify", "verify", "Check logs and every request they would send."),
+    "fold": Row("fold", "fold", "What a model would see of one text."),
     "config": Row("config", "config", "Check settings, or show where each comes from."),
 }
 

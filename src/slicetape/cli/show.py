@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import click
 
+from slicetape.cli.folds import fold_lines, fold_rows
 from slicetape.cli.nodes import surface_lines, surface_rows, tape_lines, tape_rows
 from slicetape.cli.output import as_json, on_terminal, paged
 from slicetape.cli.target import Target, target
@@ -23,7 +24,7 @@ Examples:
   slicetape show session.jsonl.zst --json"""
 
 Mode = str
-"""surface, tape or events; the transcript when none is named."""
+"""surface, tape, folds or events; the transcript when none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Span:
 @click.argument("session")
 @click.option("--surface", "mode", flag_value="surface", help="What the next request holds.")
 @click.option("--tape", "mode", flag_value="tape", help="The entries that stand for sealed turns.")
+@click.option("--folds", "mode", flag_value="folds", help="The views that stand for results.")
 @click.option("--events", "mode", flag_value="events", help="The lines of the log as they are.")
 @click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only this turn.")
 @click.option("--json", "as_json_", is_flag=True, help="Print one JSON object a line.")
@@ -59,6 +61,8 @@ def show(
         paged(surface_lines(view, turn))
     elif mode == "tape":
         paged(tape_lines(view, turn))
+    elif mode == "folds":
+        paged(fold_lines(view, turn))
     else:
         paged(Reader(found, session, view).lines(span.first, span.last))
 
@@ -68,6 +72,8 @@ def _rows(view: View, mode: Mode | None, span: Span) -> Iterator[dict[str, objec
         return surface_rows(view, span.turn)
     if mode == "tape":
         return tape_rows(view, span.turn)
+    if mode == "folds":
+        return fold_rows(view, span.turn)
     return transcript_rows(view, span.first, span.last)
 
 
