@@ -13,11 +13,15 @@ from slicetape.replay.meter import Sent
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What the requests of a run cost on one sheet, and the tokens behind it."""
+    """What the requests of a run cost on one sheet, and the tokens behind it.
+
+    `rows` has the tokens of each request.
+    """
 
     sheet: Sheet
     tokens: Tokens
     money: Fraction
+    rows: Sequence[Tokens]
 
 
 def bills(sent: Sequence[Sent], sheets: Iterable[Sheet], *, ttl: bool) -> list[Bill]:
@@ -29,8 +33,19 @@ def bills(sent: Sequence[Sent], sheets: Iterable[Sheet], *, ttl: bool) -> list[B
             charges[sheet.cache] = _charges(sent, sheet.cache, ttl)
         rows = charges[sheet.cache]
         tokens = sum(rows, Tokens())
-        made.append(Bill(sheet, tokens, _money(sheet, sent, rows, tokens)))
+        made.append(Bill(sheet, tokens, _money(sheet, sent, rows, tokens), rows))
     return made
+
+
+def spent(sheet: Sheet, rows: Iterable[tuple[int | None, Tokens]]) -> Fraction:
+    """What tokens cost, each with the time it is sent at, for sheets with peak hours."""
+    by_sheet: dict[str, Tokens] = {}
+    used: dict[str, Sheet] = {}
+    for time, tokens in rows:
+        now = sheet if time is None or sheet.peak is None else sheet_at(sheet.id, time)
+        used[now.id] = now
+        by_sheet[now.id] = by_sheet.get(now.id, Tokens()) + tokens
+    return sum((cost(tokens, used[id]) for id, tokens in by_sheet.items()), Fraction(0))
 
 
 def _charges(sent: Sequence[Sent], rules: str, ttl: bool) -> list[Tokens]:
@@ -41,11 +56,5 @@ def _charges(sent: Sequence[Sent], rules: str, ttl: bool) -> list[Tokens]:
 def _money(sheet: Sheet, sent: Sequence[Sent], rows: Sequence[Tokens], tokens: Tokens) -> Fraction:
     if sheet.peak is None:
         return cost(tokens, sheet)
-    by_sheet: dict[str, Tokens] = {}
-    used: dict[str, Sheet] = {}
-    for row, spent in zip(sent, rows, strict=True):
-        time = row.request.time_ms
-        now = sheet if time is None else sheet_at(sheet.id, time)
-        used[now.id] = now
-        by_sheet[now.id] = by_sheet.get(now.id, Tokens()) + spent
-    return sum((cost(spent, used[id]) for id, spent in by_sheet.items()), Fraction(0))
+    times = (row.request.time_ms for row in sent)
+    return spent(sheet, zip(times, rows, strict=True))

@@ -1,8 +1,9 @@
-"""Whether everything the tape hid comes back byte for byte, through the calls it prints.
+"""Whether everything an arm hid comes back byte for byte, through the calls it prints.
 
 Only what a model could follow counts: the locators of an entry (the seqs of its `more` line and
-the recipes of its header, filled in) and the locators on a page that these return. What a reply
-says inside an entry is not followed, whatever it looks like.
+the recipes of its header, filled in), those in the head of a view, and the locators on a page that
+these return. What a reply says inside an entry, or a result inside a view, is not followed,
+whatever it looks like.
 """
 
 import json
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from slicetape.errors import RecallError
-from slicetape.log.events import AssistantMessage, Event, ToolResult, UserMessage
+from slicetape.log.events import AssistantMessage, ToolResult, UserMessage
 from slicetape.log.messages import Block, Reasoning, Text, ToolCall, text_of
 from slicetape.policy.entry import original_of
 from slicetape.recall.records import result_blocks, source_name, text_parts
@@ -22,7 +23,10 @@ from slicetape.surface import View
 Ask = Callable[[str, Mapping[str, object]], str]
 """A recall tool by name and its arguments, to the text it returns. RecallError when it fails."""
 
-_EXPAND = re.compile(r'expand_result\(\{"seq":(\d{1,15}),"formatVersion":(\d{1,9})')
+_EXPAND = re.compile(
+    r'expand_result\(\{"seq": ?(\d{1,15}), ?"formatVersion": ?(\d{1,9})'
+    r'(?:, ?"block": ?(\d{1,9}))?\}\)'
+)
 _EXPAND_RECIPE = re.compile(r'expand_result\(\{"seq":<q>,"formatVersion":(\d{1,9})\}\)')
 _TURN_RECIPE = 'recall_turn({"turn":"<n>","view":"dialogue"})'
 _TURN = re.compile(r"\[turn (\d{1,15})\]")
@@ -32,6 +36,7 @@ _EACH_TURN = re.compile(
 _EARLIER = re.compile(r"\[earlier checkpoint covered turns (\d{1,15})-(\d{1,15}); recall_turn")
 _MORE = re.compile(r"\[\+\d+ more tool results · seqs ([\d, …]+)\]")
 _REPLY = re.compile(r"\[reply .{1,80} @sha256:(\w{1,64})\]")
+_HIT_TURN = re.compile(r'recall_turn\(\{"turn":"(\d{1,15})"')
 _FULL = re.compile(r'recall_turn\(\{"turn":"(\d{1,15})","view":"full"\}\)')
 
 
@@ -49,12 +54,19 @@ class Recovery:
         return self.recovered / self.hidden if self.hidden else 1.0
 
 
-def recover(recall: Recall, entries: Iterable[UserMessage], *, ask: Ask | None = None) -> Recovery:
+def recover(
+    recall: Recall,
+    entries: Iterable[UserMessage],
+    *,
+    ask: Ask | None = None,
+    reader: "Reader | None" = None,
+) -> Recovery:
     """Follow the locators of every entry, and compare what comes back with the log.
 
-    `ask` calls a tool; without it the tools of `recall` answer.
+    `ask` calls a tool; without it the tools of `recall` answer. A `reader` that has read some of
+    it keeps what it was given.
     """
-    reader = _Reader(recall.view, ask or partial(_dispatched, recall))
+    reader = reader or Reader.of(recall, ask=ask)
     hidden = 0
     missing: list[int] = []
     for entry in entries:
@@ -74,34 +86,48 @@ Said = tuple[tuple[str, ...], ...]
 """What a message says, block by block."""
 
 
-class _Reader:
+class Reader:
     """A model that follows locators, and remembers the pages it was given."""
 
     def __init__(self, view: View, ask: Ask) -> None:
         self._view = view
         self._ask = ask
-        self._results: dict[int, str] = {}
+        self._results: dict[tuple[int, int], str] = {}
         self._dialogues: dict[int, str] = {}
         self._records: dict[int, Mapping[str, Sequence[Said]]] = {}
+
+    @classmethod
+    def of(cls, recall: Recall, *, ask: Ask | None = None) -> "Reader":
+        """A reader that calls `ask`, or the tools of `recall`."""
+        return cls(recall.view, ask or partial(_dispatched, recall))
 
     def follow(self, entry: str) -> None:
         """Call everything an entry names, then every result that a turn page names."""
         lines = list(_printed(entry))
         for turn in _turns(lines, self._view):
-            if turn not in self._dialogues:
-                page = self._call("recall_turn", {"turn": str(turn), "view": "dialogue"})
-                self._dialogues[turn] = page
-                self._expand(_EXPAND.findall(page))
+            self._turn(turn)
         self._expand(_results(lines))
+
+    def follow_view(self, text: str) -> None:
+        """Call what the head of a view names."""
+        self._expand(_EXPAND.findall(text.partition("\n")[0]))
+
+    def search(self, query: str) -> None:
+        """Search, and call what the hits name."""
+        page = self._call("recall_search", {"query": query})
+        for line in page.split("\n")[1:]:
+            locator = line.rpartition(" → ")[2]
+            self._expand(_EXPAND.findall(locator))
+            turn = _HIT_TURN.match(locator)
+            if turn:
+                self._turn(int(turn[1]))
 
     def has(self, seq: int) -> bool:
         """Whether the texts of a node came back as they were logged."""
         event = self._view.events[seq]
         turn = self._view.turns.owner(event)
         if isinstance(event, ToolResult):
-            original = original_of(self._view, seq)
-            page = self._results.get(original, "")
-            return page.partition("\n")[2] == _result_text(self._view.events[original])
+            return self._has_result(original_of(self._view, seq))
         if isinstance(event, UserMessage):
             message, head = event.data, f"[{source_name(event.data.source)}]"
         else:
@@ -114,11 +140,30 @@ class _Reader:
                 return True
         return said in self._record(turn).get(message.id, ())
 
-    def _expand(self, locators: Iterable[tuple[str, str]]) -> None:
-        for seq, version in locators:
-            if int(seq) not in self._results:
-                arguments = {"seq": int(seq), "formatVersion": int(version)}
-                self._results[int(seq)] = self._call("expand_result", arguments)
+    def _has_result(self, seq: int) -> bool:
+        """Whether a result came back: in one page, or in one for each of its blocks."""
+        event = self._view.events[seq]
+        assert isinstance(event, ToolResult)
+        texts = ["\n".join(text_parts(block)) for block in result_blocks(event)]
+        if (seq, 0) in self._results:
+            return _body(self._results[seq, 0]) == "\n".join(texts)
+        pages = [self._results.get((seq, at), "") for at in range(1, len(texts) + 1)]
+        return any(pages) and [_body(page) for page in pages] == texts
+
+    def _turn(self, turn: int) -> None:
+        """Read the dialogue of a turn, and expand the results it names."""
+        if turn not in self._dialogues:
+            page = self._call("recall_turn", {"turn": str(turn), "view": "dialogue"})
+            self._dialogues[turn] = page
+            self._expand(_EXPAND.findall(page))
+
+    def _expand(self, locators: Iterable[tuple[str, str, str]]) -> None:
+        for seq, version, block in locators:
+            key = int(seq), int(block or 0)
+            if key not in self._results:
+                arguments = {"seq": key[0], "formatVersion": int(version)}
+                arguments |= {"block": key[1]} if block else {}
+                self._results[key] = self._call("expand_result", arguments)
 
     def _record(self, turn: int) -> Mapping[str, Sequence[Said]]:
         """What each message of a turn says, from the full page that its dialogue page names."""
@@ -160,14 +205,14 @@ def _turns(lines: Sequence[str], view: View) -> Iterator[int]:
             yield from filter(view.turns.is_recorded, range(int(several[1]), last + 1))
 
 
-def _results(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Seq and format version of the results that an entry says how to expand."""
+def _results(lines: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Seq, format version and block, if any, of the results that an entry says how to expand."""
     recipe = _EXPAND_RECIPE.search(lines[0])
     for line in lines[1:]:
         yield from _EXPAND.findall(line)
         more = _MORE.fullmatch(line)
         if more and recipe:
-            yield from ((seq, recipe[1]) for seq in re.findall(r"\d+", more[1]))
+            yield from ((seq, recipe[1], "") for seq in re.findall(r"\d+", more[1]))
 
 
 def _messages_of(page: str) -> Mapping[str, Sequence[Said]]:
@@ -204,6 +249,5 @@ def _said(block: Block) -> tuple[str, ...]:
     return "text" if isinstance(block, Text) else "reasoning", block.text
 
 
-def _result_text(event: Event) -> str:
-    assert isinstance(event, ToolResult)
-    return "\n".join("\n".join(text_parts(block)) for block in result_blocks(event))
+def _body(page: str) -> str:
+    return page.partition("\n")[2]

@@ -1,7 +1,7 @@
 """Replay: sessions under several arms and price sheets, to one report."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from slicetape.prices.tokens import counter
 from slicetape.recall.tools import Recall
 from slicetape.replay.arms import DEFAULT_ARMS, Arm, arms
 from slicetape.replay.counting import Counts
+from slicetape.replay.evidence.measure import Measure
 from slicetape.replay.nodes import Nodes
 from slicetape.replay.pricing import bills
 from slicetape.replay.recording import Recording, record
-from slicetape.replay.recoverable import recover
+from slicetape.replay.recoverable import Reader, recover
 from slicetape.replay.report import (
     VERSION,
     Report,
@@ -51,7 +52,8 @@ class Options:
 
     `head` None takes what was recorded, else the constant; 0 leaves prompts and schemas out.
     `window` overrides recorded windows. `ttl` lets cache entries expire by recorded times.
-    `tokenizer` None chooses a counter by the recorded model.
+    `tokenizer` None chooses a counter by the recorded model. `explain` lists the worst of what
+    each arm hid.
     """
 
     arms: tuple[Arm, ...] = field(default_factory=lambda: arms(",".join(DEFAULT_ARMS)))
@@ -62,6 +64,7 @@ class Options:
     window: int | None = None
     ttl: bool = False
     tokenizer: str | None = None
+    explain: bool = False
 
 
 def recordings(path: str | Path, *, format: str | None = None) -> Iterator[Recording]:
@@ -103,14 +106,18 @@ def replay_session(
     facts = recording.facts
     name = options.tokenizer or counter_for_model(facts.model)[0]
     nodes = nodes_of(recording, options, Counts(counter(name).count))
-    setting = setting_of(recording, options, nodes.counts)
+    measure = Measure(recording)
+    setting = replace(setting_of(recording, options, nodes.counts), references=measure.references)
     reports = {}
     for arm in options.arms:
         tick = partial(progress, recording, arm.name)
         done = run(recording, arm, nodes, setting, tick=tick)
-        recovery = recover(Recall.of(done.session.view), done.entries) if arm.recalls else None
+        recall = Recall.of(done.session.view)
+        reader = Reader.of(recall)
+        recovery = recover(recall, done.entries, reader=reader) if arm.recalls else None
         priced = bills(done.sent, options.sheets, ttl=options.ttl)
-        reports[arm.name] = arm_report(done, priced, recovery)
+        found = measure.findings(done, nodes, priced, reader=reader, explain=options.explain)
+        reports[arm.name] = arm_report(done, priced, recovery, found)
     return SessionReport(
         id=recording.id,
         format=recording.format,

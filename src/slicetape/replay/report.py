@@ -7,6 +7,10 @@ import msgspec
 
 from slicetape.prices.cost import Tokens, cost
 from slicetape.prices.sheet import Sheet
+from slicetape.replay.evidence.explain import Missing
+from slicetape.replay.evidence.fidelity import Shown
+from slicetape.replay.evidence.figures import Evidence, summed
+from slicetape.replay.evidence.measure import Findings
 from slicetape.replay.pricing import Bill
 from slicetape.replay.recoverable import Recovery
 from slicetape.replay.run import Run
@@ -29,6 +33,10 @@ class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     token on sheets that know only ratios. `lint_errors` adds up over requests. `recoverable` is
     given for arms that seal: the share of the sealed nodes that come back byte for byte.
     `compactions` are summaries that took their place; each summary asked for is a request.
+    `evidence` is what the arm left in front of the model, `cost_with_recall` and
+    `cost_with_reread` what getting the rest back would have cost in all (None on sheets that price
+    no output), `fold_fidelity` what views showed at first sight, `missing` the worst of what was
+    hidden, when asked for.
     """
 
     requests: int
@@ -44,6 +52,11 @@ class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: Mapping[str, float]
     sent_chars: int
     policy_ms: PolicyMs
+    evidence: Evidence
+    cost_with_recall: Mapping[str, float]
+    cost_with_reread: Mapping[str, float | None]
+    fold_fidelity: Mapping[str, Shown] = {}
+    missing: tuple[Missing, ...] = ()
     compactions: int = 0
     entries: int = 0
     recoverable: float | None = None
@@ -93,7 +106,8 @@ class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     A ratio is the sum over all sessions of the arm, divided by the same sum of `transcript`. Each
     session adds tokens and costs in the tokens of its own counter; when there are several
     counters, such a sum means nothing by itself and the sums of tokens and money are absent.
-    `peak_tokens` is the largest request, `recoverable` the worst session.
+    `peak_tokens` is the largest request, `recoverable` the worst session. `compacted` counts
+    sessions whose own host forgot, for which `visible` is an upper bound.
     """
 
     sessions: int
@@ -103,6 +117,11 @@ class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lint_errors: int
     sent_chars: int
     vs_transcript: Mapping[str, float]
+    with_recall_vs_transcript: Mapping[str, float]
+    with_reread_vs_transcript: Mapping[str, float]
+    evidence: Evidence
+    fold_fidelity: Mapping[str, Shown] = {}
+    compacted: int = 0
     input_tokens: int | None = None
     cached_tokens: int | None = None
     written_tokens: int | None = None
@@ -110,6 +129,8 @@ class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_tokens: int | None = None
     peak_tokens: int | None = None
     cost: Mapping[str, float] | None = None
+    cost_with_recall: Mapping[str, float] | None = None
+    cost_with_reread: Mapping[str, float | None] | None = None
     recoverable: float | None = None
 
 
@@ -123,8 +144,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     total: Mapping[str, Total]
 
 
-def arm_report(run: Run, bills: Sequence[Bill], recovery: Recovery | None) -> ArmReport:
-    """The report of a finished run."""
+def arm_report(
+    run: Run, bills: Sequence[Bill], recovery: Recovery | None, found: Findings
+) -> ArmReport:
+    """The report of a finished run, and of what it hid."""
     tally, tokens = run.meter.tally, bills[0].tokens
     return ArmReport(
         requests=tally.requests,
@@ -146,6 +169,11 @@ def arm_report(run: Run, bills: Sequence[Bill], recovery: Recovery | None) -> Ar
         first_break=tally.first_break,
         first_lint=tally.first_lint,
         policy_ms=_times(run.policy_ms),
+        evidence=found.evidence,
+        cost_with_recall=found.with_recall,
+        cost_with_reread=found.with_reread,
+        fold_fidelity=found.fidelity,
+        missing=found.missing,
     )
 
 
@@ -181,6 +209,11 @@ def _total(rows: Sequence[SessionReport], name: str, one_counter: bool) -> Total
         lint_errors=sum(arm.lint_errors for arm in arms),
         sent_chars=sum(arm.sent_chars for arm in arms),
         vs_transcript=_ratios(rows, name),
+        with_recall_vs_transcript=_over_transcript(rows, _sum(a.cost_with_recall for a in arms)),
+        with_reread_vs_transcript=_over_transcript(rows, _sum(a.cost_with_reread for a in arms)),
+        evidence=summed(arm.evidence for arm in arms),
+        fold_fidelity=_fidelity(arms),
+        compacted=sum(row.compacted for row in rows),
         recoverable=min(recovered) if recovered else None,
     )
     if not one_counter:
@@ -194,6 +227,8 @@ def _total(rows: Sequence[SessionReport], name: str, one_counter: bool) -> Total
         output_tokens=sum(arm.output_tokens for arm in arms),
         peak_tokens=max(arm.peak_tokens for arm in arms),
         cost=_sum(arm.cost for arm in arms),
+        cost_with_recall=_sum(arm.cost_with_recall for arm in arms),
+        cost_with_reread=_sum(arm.cost_with_reread for arm in arms),
     )
 
 
@@ -209,20 +244,41 @@ def _ratios(rows: Sequence[SessionReport], name: str) -> dict[str, float]:
             sum(a.input_tokens for a in arms), sum(a.input_tokens for a in plain)
         ),
     }
-    mine, theirs = _sum(a.cost for a in arms), _sum(a.cost for a in plain)
-    return found | {sheet: _ratio(money, theirs[sheet]) for sheet, money in mine.items()}
+    return found | _over_transcript(rows, _sum(arm.cost for arm in arms))
+
+
+def _over_transcript(rows: Sequence[SessionReport], costs: Mapping[str, float]) -> dict[str, float]:
+    """Sums of money over those of `transcript`, on the sheets that have them."""
+    plain = [row.arms["transcript"].cost for row in rows if "transcript" in row.arms]
+    if len(plain) != len(rows):
+        return {}
+    theirs = _sum(plain)
+    return {sheet: _ratio(money, theirs[sheet]) for sheet, money in costs.items()}
+
+
+def _fidelity(arms: Iterable[ArmReport]) -> dict[str, Shown]:
+    added: dict[str, Shown] = {}
+    for arm in arms:
+        for kind, shown in arm.fold_fidelity.items():
+            added[kind] = added.get(kind, Shown()) + shown
+    return added
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 1.0
 
 
-def _sum(costs: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    summed: dict[str, float] = {}
+def _sum(costs: Iterable[Mapping[str, float] | Mapping[str, float | None]]) -> dict[str, float]:
+    """The sums by sheet; a sheet on which a session has no cost has none."""
+    added: dict[str, float] = {}
+    without: set[str] = set()
     for row in costs:
         for sheet, money in row.items():
-            summed[sheet] = summed.get(sheet, 0.0) + money
-    return summed
+            if money is None:
+                without.add(sheet)
+            else:
+                added[sheet] = added.get(sheet, 0.0) + money
+    return {sheet: money for sheet, money in added.items() if sheet not in without}
 
 
 def _times(milliseconds: Sequence[float]) -> PolicyMs:

@@ -22,6 +22,8 @@ from slicetape.log.seqs import pack
 from slicetape.loop.prestep import Prestep
 from slicetape.replay.arms import Arm
 from slicetape.replay.compacting import Compacting, Room
+from slicetape.replay.evidence.references import References
+from slicetape.replay.evidence.visible import Visibility
 from slicetape.replay.meter import Meter, Sent
 from slicetape.replay.nodes import Nodes
 from slicetape.replay.policies import BeforeStep, Masking, Nothing, Sealing
@@ -38,12 +40,14 @@ class Setting:
     """What all arms of a replay share: the rules of the wire, heads and window in tokens.
 
     `head` stands ahead of every request, `recall_head` too in arms that carry recall tools.
+    `references` are what is looked for in the requests; without them nothing is.
     """
 
     rules: Rules
     head: int = 0
     recall_head: int = 0
     window: int = 200_000
+    references: References | None = None
 
 
 @dataclass(slots=True)
@@ -58,6 +62,7 @@ class Run:
     policy_ms: list[float] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     compactions: int = 0
+    visibility: Visibility | None = None
 
 
 def run(
@@ -85,6 +90,10 @@ class _Replayer:
         head = setting.head + (setting.recall_head if arm.recalls else 0)
         meter = Meter(session, nodes, setting.rules, head=head, recorded=lambda: self._repeated)
         self._run = Run(arm, session, meter, [])
+        if setting.references:
+            self._run.visibility = Visibility(
+                session, setting.references, lambda: self._repeated, recalls=arm.recalls
+            )
         self._policy = self._policy_of(arm, nodes, Room(setting.window, head))
 
     def run(self, tick: Callable[[], None]) -> Run:
@@ -151,6 +160,8 @@ class _Replayer:
     def _send(self, event: Reply) -> None:
         sent = self._run.meter.request(event, first_in_turn=event.data.step == 1)
         self._run.sent.append(sent)
+        if self._run.visibility:
+            self._run.visibility.request(event, len(self._run.sent) - 1)
         if isinstance(self._policy, Compacting):
             self._policy.sent(sent, event)
 

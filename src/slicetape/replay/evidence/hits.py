@@ -1,0 +1,123 @@
+"""Whether `recall_search` finds what was hidden: its ranking, as of any step of a recording.
+
+The documents of a log are its originals, which are the same in every arm; so are the hits.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+
+from slicetape.log.events import AssistantMessage
+from slicetape.recall.index import Shelf, documents_of
+from slicetape.recall.ranking import Found, Slots, ranked
+from slicetape.recall.search import OUTPUT_SLOTS, terms
+from slicetape.replay.evidence.queries import Questions, Vocabulary, words_of
+from slicetape.replay.evidence.references import Reference, Step
+from slicetape.replay.recording import Recording
+from slicetape.surface import View
+
+FIRST = 5
+"""Hits that a model looks at."""
+
+_MANY_TERMS = 200
+"""From so many terms on, the number of terms found does not decide the order alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _AsOf:
+    """What a search at a step knows: the documents before it, and the turn that is open."""
+
+    documents: int
+    open: int
+    words: tuple[str, ...]
+
+
+class Hits:
+    """Searches as of each step; the whole recording is read once, when it is first asked for."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._shelf = Shelf()
+        self._vocabulary = Vocabulary()
+        self._as_of: dict[int, _AsOf] = {}
+        self._ranks: dict[tuple[int, str], int | None] = {}
+        self._owners: dict[int, int] = {}
+        self.asked = 0
+        """Searches that were run; each is run once for all arms."""
+
+    def query(self, step: Step, token: str) -> str:
+        """What is searched for a token at a step."""
+        self._read()
+        return " ".join((token, *self._as_of[step.seq].words))
+
+    def found(self, step: Step, reference: Reference) -> int | None:
+        """The rank, from 1, of the first hit that is a source; None when none of the first is."""
+        key = step.seq, reference.token
+        if key not in self._ranks:
+            seqs = self.first(step, reference.token)
+            ranks = (at for at, seq in enumerate(seqs, 1) if seq in reference.sources)
+            self._ranks[key] = next(ranks, None)
+        return self._ranks[key]
+
+    def in_open_turn(self, step: Step, reference: Reference) -> bool:
+        """Whether every source belongs to the turn of the step, which a search leaves out."""
+        self._read()
+        now = self._as_of[step.seq]
+        return all(self._owners.get(seq) == now.open for seq in reference.sources)
+
+    def first(self, step: Step, token: str) -> list[int]:
+        """The seqs, in the recording, of the first hits of a search for a token."""
+        self._read()
+        self.asked += 1
+        now, wanted = self._as_of[step.seq], terms(self.query(step, token))
+        slots = Slots(FIRST, outputs=OUTPUT_SLOTS)
+        groups = self._groups(now, wanted)
+        steps = (
+            [groups]
+            if len(wanted) >= _MANY_TERMS
+            else ({count: groups[count]} for count in sorted(groups, reverse=True))
+        )
+        for group in steps:
+            rows = {count: list(map(self._found, numbers)) for count, numbers in group.items()}
+            for found in ranked(rows, wanted):
+                if slots.take(found) or len(slots.taken) == FIRST:
+                    return [row.document.seq for row in slots.taken]
+        return [row.document.seq for row in slots.taken]
+
+    def _groups(self, now: _AsOf, wanted: tuple[str, ...]) -> dict[int, list[int]]:
+        """The documents that have any term, by how many they have."""
+        matched: Counter[int] = Counter()
+        for term, times in Counter(wanted).items():
+            having = self._vocabulary.having(term)
+            for number in having[: bisect_left(having, now.documents)]:
+                matched[number] += times
+        groups: dict[int, list[int]] = {}
+        for number, count in matched.items():
+            if self._shelf.documents[number].turn != now.open:
+                groups.setdefault(count, []).append(number)
+        return groups
+
+    def _found(self, number: int) -> Found:
+        shelf = self._shelf
+        return Found(shelf.documents[number], shelf.texts[number], shelf.runs[number])
+
+    def _read(self) -> None:
+        if self._as_of:
+            return
+        events = self._recording.events
+        view = View(events)
+        questions = Questions(events)
+        for event in events:
+            if isinstance(event, AssistantMessage):
+                turns = view.turns
+                words = questions.words(event.data.turn)
+                self._as_of[event.seq] = _AsOf(len(self._shelf.documents), turns.open, words)
+            view.turns.advance(event)
+            view.calls.advance(event)
+            self._owners[event.seq] = turn = view.turns.owner(event)
+            questions.heard(event, turn)
+            for document, text in documents_of(view, event):
+                self._shelf.add(document, text)
+                held = set(words_of(self._shelf.texts[-1]))
+                self._vocabulary.add(len(self._shelf.documents) - 1, held)
+                questions.logged(event.seq, held)
