@@ -1,9 +1,7 @@
-"""Drive our sealing over a recorded log: its entries taken out, everything else as it happened."""
+"""Drive our policy over a recorded log: what it wrote taken out, everything else as it happened."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import msgspec
 
 from slicetape.log.events import (
     AssistantAttempt,
@@ -11,6 +9,7 @@ from slicetape.log.events import (
     EndSeed,
     Event,
     StepStart,
+    ToolResult,
     TurnEnd,
     TurnStart,
     UserMessage,
@@ -18,7 +17,10 @@ from slicetape.log.events import (
 )
 from slicetape.log.log import SessionLog
 from slicetape.log.messages import Message
+from slicetape.log.spill import SessionSpills
 from slicetape.loop.prestep import Prestep
+from slicetape.policy.fold_state import FoldStats
+from slicetape.policy.fold_view import Folding
 from slicetape.policy.settings import HistorySettings
 from slicetape.surface import Session, View
 
@@ -31,53 +33,93 @@ class Moment:
     ours: tuple[UserMessage, ...]
 
 
-class Drive:
-    """A recorded log and ours, in step: recorded folds are replayed as another writer's.
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What is at work: without `folding`, recorded views are replayed as another writer's.
 
-    `moments` are the first pre-steps of all turns. A recording that was resumed gets a new
-    `Prestep` there, as the new process had.
+    `known` maps the paths of spilled outputs to the blobs they were imported as.
     """
 
-    def __init__(self, log: SessionLog, settings: HistorySettings | None) -> None:
+    history: HistorySettings | None
+    folding: Folding | None = None
+    known: Mapping[str, str | None] | None = None
+
+
+class Drive:
+    """A recorded log and ours, in step.
+
+    `moments` are the first pre-steps of all turns, `views` what we folded. A recording that was
+    resumed gets a new `Prestep` there, as the new process had; `stats` has one row a process.
+    """
+
+    def __init__(
+        self, log: SessionLog, settings: HistorySettings | None, policies: Policies | None = None
+    ) -> None:
+        self.log = log
         self.recorded = View(log.events)
         self.session = Session(SessionLog.in_memory(log.header), strict=False)
-        self.settings = settings
+        self.policies = policies or Policies(settings)
         self.moments: list[Moment] = []
+        self.views: list[ToolResult] = []
+        self.stats: list[FoldStats] = []
         self.warnings: list[str] = []
+        self._ready = (0, 0)
+        self._turn = 0
         self._prestep = self._opened()
 
     def run(self, at_request: Callable[[Event], None] = lambda _: None) -> "Drive":
-        events = self.recorded.events
-        due = False
-        for event in events:
+        for event in self.recorded.events:
             if isinstance(event, TurnStart):
-                due = True
-            elif isinstance(event, TurnEnd):
-                due = False
-            elif due and (is_entry(event) or isinstance(event, StepStart)):
-                due = False
-                self._seal(event)
+                self._turn, self._ready = event.data.turn, (event.data.turn, 0)
+            elif isinstance(event, StepStart) or self._is_ours(event):
+                self._prepare(event)
             elif isinstance(event, AssistantMessage | AssistantAttempt):
                 at_request(event)
             self.recorded.advance(event)
-            if not (self.settings and is_entry(event)):
-                self.session.append(msgspec.structs.replace(event, seq=-1))
+            if not self._is_ours(event):
+                self.session.append(event, line=self.log.raw(event.seq))
             if isinstance(event, EndSeed):
+                self._closed()
                 self._prestep = self._opened()
+        self._closed()
         return self
 
-    def _opened(self) -> Prestep | None:
-        if self.settings is None:
-            return None
-        return Prestep(self.session, self.settings, warn=self.warnings.append)
+    def _is_ours(self, event: Event) -> bool:
+        """Whether the recorded policy wrote the event, and ours writes its own instead."""
+        if isinstance(event, ToolResult):
+            return self.policies.folding is not None and not event.is_original
+        return self.policies.history is not None and is_entry(event)
 
-    def _seal(self, at: Event) -> None:
-        if self._prestep is None:
-            return
+    def _closed(self) -> None:
+        if self._prestep is not None:
+            self.stats.append(self._prestep.stats)
+
+    def _opened(self) -> Prestep | None:
+        """A prestep, as a process makes it when it opens the session."""
+        policies = self.policies
+        if policies.history is None and policies.folding is None:
+            return None
+        log = self.session.log
+        return Prestep(
+            self.session,
+            policies.history,
+            folding=policies.folding,
+            spills=SessionSpills(log.events, log.blobs, policies.known),
+            warn=self.warnings.append,
+        )
+
+    def _prepare(self, at: Event) -> None:
+        """The pre-step of the step that `at` starts, or that a policy's event comes before."""
         events = self.recorded.events
-        pending = tuple(_pending(events[at.seq :]))
-        ours = self._prestep.before_step(1, time=at.time, pending=pending).entries
-        self.moments.append(Moment(tuple(_entries(events[at.seq :])), ours))
+        step = next(e.data.step for e in events[at.seq :] if isinstance(e, StepStart))
+        if self._prestep is None or self._ready == (self._turn, step):
+            return
+        self._ready = (self._turn, step)
+        pending = tuple(_pending(events[at.seq :])) if step == 1 else ()
+        made = self._prestep.before_step(step, time=at.time, pending=pending)
+        self.views += made.views
+        if step == 1:
+            self.moments.append(Moment(tuple(_entries(events[at.seq :])), made.entries))
 
 
 def _entries(events: Sequence[Event]) -> Iterator[UserMessage]:

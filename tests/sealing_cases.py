@@ -56,3 +56,19 @@ def rows_of(seals: Sequence[Seal]) -> list[dict[str, Any]]:
 
 def rows_without_d1(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "text": without_d1(row["text"])} for row in rows]
+
+
+def normal(message: Any) -> Any:
+    """A wire message without D1, and with pictures left out: their bytes are not in the logs."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return {**message, "content": without_d1(content)}
+    if isinstance(content, list):
+        return {**message, "content": [part for part in content if not _of_picture(part)]}
+    return message
+
+
+def _of_picture(part: Any) -> bool:
+    return part["type"] == "image_url" or part["text"].lower().lstrip("[").startswith(
+        "image sha256:"
+    )

@@ -7,7 +7,7 @@ import pytest
 
 from data import shared
 from recorded_session import Drive
-from sealing_cases import settings_of, without_d1
+from sealing_cases import normal, settings_of, without_d1
 from slicetape.log.events import Event
 from slicetape.log.log import SessionLog
 from slicetape.log.messages import text_of
@@ -45,22 +45,6 @@ def drive(name: str) -> tuple[Drive, list[list[Any]], dict[str, Any], dict[str, 
         sent.append(json.loads(body))
 
     return driven.run(at_request), sent, tape, requests
-
-
-def normal(message: Any) -> Any:
-    """A wire message without D1, and with pictures left out: their bytes are not in the logs."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return {**message, "content": without_d1(content)}
-    if isinstance(content, list):
-        return {**message, "content": [part for part in content if not _of_picture(part)]}
-    return message
-
-
-def _of_picture(part: Any) -> bool:
-    return part["type"] == "image_url" or part["text"].lower().lstrip("[").startswith(
-        "image sha256:"
-    )
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -11,8 +11,9 @@ from data import shared
 from sealing_cases import session_of
 from slicetape.log.codec import decode_event
 from slicetape.log.events import ToolResult
-from slicetape.policy.fold import Folding, plan_fold
+from slicetape.policy.fold import plan_fold
 from slicetape.policy.fold_state import FoldState
+from slicetape.policy.fold_view import Folding
 from slicetape.policy.settings import DigestSettings, FoldSettings
 from slicetape.policy.views import REFERENCE, RULES, Rules
 from slicetape.surface import Session

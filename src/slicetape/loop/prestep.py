@@ -13,8 +13,9 @@ from slicetape.log.events import ToolResult, UserMessage
 from slicetape.log.messages import Message
 from slicetape.log.spill import SessionSpills
 from slicetape.loop.rewrite import rewritten
-from slicetape.policy.fold import Fold, Folding, plan_fold
+from slicetape.policy.fold import Fold, plan_fold
 from slicetape.policy.fold_state import FoldState, FoldStats, sent_through
+from slicetape.policy.fold_view import Folding
 from slicetape.policy.policy import SealPlan
 from slicetape.policy.seal import plan_seal
 from slicetape.policy.settings import HistorySettings

@@ -98,6 +98,12 @@ class FoldState:
         for key in blocks.values():
             self.backoff.folded(key)
 
+    def counts(self, before: int, after: int) -> None:
+        """A result with a condensed block: the lengths of its texts, and of what is shown."""
+        self.folded += 1
+        self.chars_before += before
+        self.chars_after += after
+
     def expands(self, view: View, at: int, execution: tuple[int, str], arguments: str) -> None:
         """A call of expand_result, answered without error at `at`: count what it brought back."""
         given = parsed(arguments)

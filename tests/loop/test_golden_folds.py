@@ -1,0 +1,120 @@
+"""Whole recorded runs with folds: ours, at the recorded moments, gives the recorded views."""
+
+import json
+from typing import Any
+
+import pytest
+
+from data import shared
+from recorded_session import Drive, Policies
+from sealing_cases import normal, settings_of
+from slicetape.log.log import SessionLog
+from slicetape.log.spill import Blobs
+from slicetape.policy.fold_view import Folding
+from slicetape.policy.settings import DigestSettings, FoldSettings
+from slicetape.policy.views import REFERENCE, Rules
+from slicetape.surface import messages
+from slicetape.wire.openai_chat import ChatWire
+
+RUNS = (
+    *("abort", "basic", "basic-cap256", "context", "fold", "fold-digest-policy", "fold-pin2"),
+    *("long", "ptc", "recall", "resume", "spill"),
+)
+
+
+def snake(key: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
+
+
+def settings(section: dict[str, Any]) -> dict[str, Any]:
+    return {snake(key): value for key, value in section.items()}
+
+
+def drive(name: str, rules: Rules) -> tuple[Drive, list[list[Any]], dict[str, Any], dict[str, Any]]:
+    tape = json.loads(shared(f"golden/sessions/{name}.tape.json").read_text())
+    requests = json.loads(shared(f"golden/sessions/{name}.requests.json").read_text())
+    log = SessionLog.read(shared(f"golden/sessions/{name}.jsonl"))
+    config = tape["config"]
+    folding = Folding(
+        fold=FoldSettings(**settings(config.get("fold", {}))),
+        digest=DigestSettings(**settings(config.get("digest", {}))),
+        rules=rules,
+    )
+    known = known_spills() if name == "spill" else {}
+    policies = Policies(settings_of(config.get("history", {})), folding, known)
+    sent: list[list[Any]] = []
+    driven = Drive(log, None, policies)
+
+    def at_request(_: object) -> None:
+        wire = ChatWire()
+        body = wire.messages(message for _, message in messages(driven.session.view))
+        sent.append(json.loads(body))
+
+    return driven.run(at_request), sent, tape, requests
+
+
+def known_spills() -> dict[str, str | None]:
+    golden = json.loads(shared("golden/recall/spill.json").read_text())
+    blobs = Blobs(None)
+    return {
+        file["locator"]: blobs.put(file["text"], block=1, part=1).sha256
+        for file in golden["spillFiles"]
+    }
+
+
+def fold_rows(driven: Drive) -> list[Any]:
+    """Each view of ours as its whole line says it, without its time."""
+    log = driven.session.log
+    rows = [json.loads(log.raw(event.seq)) for event in driven.views]
+    return [{key: row[key] for key in row if key != "time"} for row in rows]
+
+
+def recorded_rows(driven: Drive, tape: dict[str, Any]) -> list[Any]:
+    rows = [json.loads(driven.log.raw(row["seq"])) for row in tape["folds"]]
+    return [{key: row[key] for key in row if key != "time"} for row in rows]
+
+
+def stats_of(driven: Drive) -> list[dict[str, Any]]:
+    return [
+        {
+            "folded": stats.folded,
+            "charsBefore": stats.chars_before,
+            "charsAfter": stats.chars_after,
+            "expanded": stats.expanded,
+            "backedOff": list(stats.backed_off),
+            "spilled": stats.spilled,
+        }
+        for stats in driven.stats
+    ]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_views_counts_surfaces_and_requests_are_as_recorded(name: str) -> None:
+    driven, sent, tape, requests = drive(name, REFERENCE)
+    assert fold_rows(driven) == recorded_rows(driven, tape)
+    assert stats_of(driven) == tape["foldStats"]
+    assert driven.session.view.surface.nodes == tape["surface"]
+    pool = [normal(message) for message in requests["pool"]]
+    assert [[normal(message) for message in request] for request in sent] == [
+        [pool[at] for at in request["messages"]] for request in requests["requests"]
+    ]
+
+
+CHANGED_BY: dict[str, tuple[str, ...]] = {
+    # Golden run: the rules without which its views are as recorded.
+    "fold": ("count_groups",),
+    "fold-digest-policy": ("count_groups", "original_chars"),
+    "fold-pin2": ("count_groups",),
+    "recall": ("count_groups",),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_views_as_shipped_differ_only_by_the_rules_of_the_table(name: str) -> None:
+    rules = CHANGED_BY.get(name, ())
+    if rules:
+        driven, _, tape, _ = drive(name, RULES)
+        assert fold_rows(driven) != recorded_rows(driven, tape)
+    driven, _, tape, _ = drive(name, replace(RULES, **dict.fromkeys(rules, False)))
+    assert fold_rows(driven) == recorded_rows(driven, tape)
+    assert stats_of(driven) == tape["foldStats"]
