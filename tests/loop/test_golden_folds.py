@@ -1,6 +1,7 @@
 """Whole recorded runs with folds: ours, at the recorded moments, gives the recorded views."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from slicetape.log.log import SessionLog
 from slicetape.log.spill import Blobs
 from slicetape.policy.fold_view import Folding
 from slicetape.policy.settings import DigestSettings, FoldSettings
-from slicetape.policy.views import REFERENCE, Rules
+from slicetape.policy.views import REFERENCE, RULES, Rules
 from slicetape.surface import messages
 from slicetape.wire.openai_chat import ChatWire
 
