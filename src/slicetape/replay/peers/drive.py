@@ -161,7 +161,7 @@ class Driver:
         try:
             answer = self._lines.get(timeout=seconds)
         except queue.Empty:
-            self.close()
+            self._work.kill()
             raise PeerError(f"{self._name} did not answer within {seconds:g} s") from None
         if not answer:
             raise PeerError(f"{self._name} ended before it answered: {self._last_words()}")

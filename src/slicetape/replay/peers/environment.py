@@ -54,6 +54,11 @@ class Environment:
         return self.folder.joinpath(*parts)
 
     @property
+    def home(self) -> Path:
+        """The folder that the peer takes for the home of its user."""
+        return self.folder / "home"
+
+    @property
     def ready(self) -> bool:
         """Whether everything that is pinned was installed."""
         try:

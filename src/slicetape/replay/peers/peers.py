@@ -36,6 +36,11 @@ class Place(Protocol):
         """The interpreter."""
         ...
 
+    @property
+    def home(self) -> Path:
+        """The folder it takes for the home of its user."""
+        ...
+
 
 class Lineup:
     """The peers that sessions are compared with; ends their processes when it is closed.
@@ -110,8 +115,7 @@ class Lineup:
         if peer.name not in self._drivers:
             place = self._place(peer)
             place.install(self._tell)
-            home = place.python.parent.parent / "home"
-            program = Program(peer.name, place.python, peer.script, peer.names, home)
+            program = Program(peer.name, place.python, peer.script, peer.names, place.home)
             self._drivers[peer.name] = Driver(program, self._limits)
         return self._drivers[peer.name]
 

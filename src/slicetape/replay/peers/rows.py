@@ -1,6 +1,6 @@
 """What a comparison with peers reports: one row for each peer variant and arm of a session."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
@@ -49,17 +49,20 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fidelity: Mapping[str, Shown] = {}
 
     def as_faithful_as(self, other: "PeerRow") -> bool:
-        """Whether no kind of evidence is shown less than `other` shows it, at first sight."""
+        """Whether no kind of evidence is shown less than `other` shows it, at first sight.
+
+        That a result is whole is no evidence of its own.
+        """
         mine = self.fidelity
         return all(
             kind in mine and mine[kind].shown >= figure.shown
             for kind, figure in other.fidelity.items()
+            if kind != "results"
         )
 
-    def cheaper_than(self, other: "PeerRow") -> bool:
-        """Whether every sheet that both have gives less, or equal with one that gives less."""
-        pairs = [(self.cost[id], money) for id, money in other.cost.items() if id in self.cost]
-        return all(one <= two for one, two in pairs) and any(one < two for one, two in pairs)
+    def cheaper_on(self, other: "PeerRow", sheets: Iterable[str]) -> tuple[str, ...]:
+        """The sheets on which it costs less."""
+        return tuple(id for id in sheets if self.cost[id] < other.cost[id])
 
 
 def cost_in_bytes(row: PeerRow, plain: PeerRow, *, hit: float) -> float:
