@@ -42,7 +42,7 @@ _FULL = re.compile(r'recall_turn\(\{"turn":"(\d{1,15})","view":"full"\}\)')
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How many nodes the entries hid, how many came back, and the seqs of those that did not."""
+    """How many nodes entries and views hid, how many came back, the seqs of those that did not."""
 
     hidden: int
     recovered: int
@@ -58,10 +58,11 @@ def recover(
     recall: Recall,
     entries: Iterable[UserMessage],
     *,
+    views: Iterable[ToolResult] = (),
     ask: Ask | None = None,
     reader: "Reader | None" = None,
 ) -> Recovery:
-    """Follow the locators of every entry, and compare what comes back with the log.
+    """Follow the locators of every entry and view, and compare what comes back with the log.
 
     `ask` calls a tool; without it the tools of `recall` answer. A `reader` that has read some of
     it keeps what it was given.
@@ -75,6 +76,13 @@ def recover(
             hidden += 1
             if not reader.has(seq):
                 missing.append(seq)
+    for view in views:
+        hidden += 1
+        for block in result_blocks(view):
+            for text in text_parts(block):
+                reader.follow_view(text)
+        if not reader.has(view.seq):
+            missing.append(view.seq)
     return Recovery(hidden, hidden - len(missing), tuple(missing))
 
 

@@ -106,7 +106,7 @@ def replay_session(
     facts = recording.facts
     name = options.tokenizer or counter_for_model(facts.model)[0]
     nodes = nodes_of(recording, options, Counts(counter(name).count))
-    measure = Measure(recording)
+    measure = Measure(recording, nodes)
     setting = replace(setting_of(recording, options, nodes.counts), references=measure.references)
     reports = {}
     for arm in options.arms:
@@ -114,9 +114,12 @@ def replay_session(
         done = run(recording, arm, nodes, setting, tick=tick)
         recall = Recall.of(done.session.view)
         reader = Reader.of(recall)
-        recovery = recover(recall, done.entries, reader=reader) if arm.recalls else None
+        views = done.views
+        recovery = (
+            recover(recall, done.entries, views=views, reader=reader) if arm.recalls else None
+        )
         priced = bills(done.sent, options.sheets, ttl=options.ttl)
-        found = measure.findings(done, nodes, priced, reader=reader, explain=options.explain)
+        found = measure.findings(done, priced, reader=reader, explain=options.explain)
         reports[arm.name] = arm_report(done, priced, recovery, found)
     return SessionReport(
         id=recording.id,

@@ -13,6 +13,7 @@ from slicetape.log.events import (
     Replace,
     StepStart,
     SurfaceOp,
+    ToolResult,
     TurnEnd,
     TurnStart,
     UserMessage,
@@ -20,13 +21,14 @@ from slicetape.log.events import (
 from slicetape.log.messages import Message
 from slicetape.log.seqs import pack
 from slicetape.loop.prestep import Prestep
-from slicetape.replay.arms import Arm
+from slicetape.policy.fold_view import Folding
+from slicetape.replay.arms import SLICING, Arm
 from slicetape.replay.compacting import Compacting, Room
 from slicetape.replay.evidence.references import References
 from slicetape.replay.evidence.visible import Visibility
 from slicetape.replay.meter import Meter, Sent
 from slicetape.replay.nodes import Nodes
-from slicetape.replay.policies import BeforeStep, Masking, Nothing, Sealing
+from slicetape.replay.policies import BeforeStep, Masking, Nothing, Slicing
 from slicetape.replay.recorded_log import RecordedLog
 from slicetape.replay.recording import Recording
 from slicetape.surface import Session
@@ -59,6 +61,7 @@ class Run:
     meter: Meter
     sent: list[Sent]
     entries: list[UserMessage] = field(default_factory=list)
+    views: list[ToolResult] = field(default_factory=list)
     policy_ms: list[float] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     compactions: int = 0
@@ -115,14 +118,24 @@ class _Replayer:
 
     def _policy_of(self, arm: Arm, nodes: Nodes, room: Room) -> BeforeStep:
         session = self._run.session
-        if arm.policy == "tape":
-            warn = self._run.warnings.append
-            return Sealing(Prestep(session, arm.settings.history, warn=warn))
+        if arm.policy in SLICING:
+            return Slicing(self._prestep_of(arm))
         if arm.policy == "mask":
             return Masking(session, arm.keep)
         if arm.policy == "compact":
             return Compacting(session, self._run.meter, nodes.counts, room, self._run.sent)
         return Nothing()
+
+    def _prestep_of(self, arm: Arm) -> Prestep:
+        settings = arm.settings
+        return Prestep(
+            self._run.session,
+            settings.history if arm.policy != "fold" else None,
+            folding=Folding(fold=settings.fold, digest=settings.digest)
+            if arm.policy != "tape"
+            else None,
+            warn=self._run.warnings.append,
+        )
 
     def _append(self, event: Event) -> None:
         self._repeated = event
@@ -154,7 +167,7 @@ class _Replayer:
         self._ready = place
         start = perf_counter()
         self._policy.before_step(place[1], time=time, pending=pending)
-        if place[1] == 1:
+        if place[1] == 1 or self._run.arm.policy in ("fold", "slicetape"):
             self._run.policy_ms.append((perf_counter() - start) * 1_000)
 
     def _send(self, event: Reply) -> None:
@@ -166,8 +179,8 @@ class _Replayer:
             self._policy.sent(sent, event)
 
     def _finish(self) -> None:
-        if isinstance(self._policy, Sealing):
-            self._run.entries = self._policy.entries
+        if isinstance(self._policy, Slicing):
+            self._run.entries, self._run.views = self._policy.entries, self._policy.views
         if isinstance(self._policy, Compacting):
             self._run.compactions = self._policy.count
 

@@ -36,15 +36,15 @@ class Findings:
 class Measure:
     """Everything that is found once for all arms of a recording."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, nodes: Nodes) -> None:
         self.references = References(recording)
+        self.pages = Pages(self.references, nodes)
         self.hits = Hits(recording)
         self.fidelity = Fidelity(self.references)
 
     def findings(
         self,
         run: Run,
-        nodes: Nodes,
         bills: Sequence[Bill],
         *,
         reader: Reader,
@@ -53,8 +53,7 @@ class Measure:
         """What a run hid that was made with these references."""
         visibility = run.visibility
         assert visibility is not None, "the run was made without references"
-        pages = Pages(visibility, nodes)
-        recalls = [row for seen in visibility.seen if (row := pages.recalled(seen))]
+        recalls = [row for seen in visibility.seen if (row := self.pages.recalled(seen))]
         return Findings(
             evidence=self._evidence(visibility, reader),
             with_recall={

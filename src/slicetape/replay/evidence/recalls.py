@@ -1,16 +1,18 @@
 """What the recalls would cost that a step predicts: what it had to copy and no longer saw."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from slicetape.errors import PriceError, RecallError
-from slicetape.log.events import FORMAT_VERSION
+from slicetape.log.events import ToolResult
 from slicetape.prices.cost import Tokens, reread_output_cost
-from slicetape.recall.result import expand
-from slicetape.recall.spilled import NoSpills
+from slicetape.recall.records import result_blocks, text_parts
+from slicetape.recall.result import grep_page
 from slicetape.replay.counting import FRAME
-from slicetape.replay.evidence.visible import Seen, Visibility
+from slicetape.replay.evidence.references import References
+from slicetape.replay.evidence.visible import Seen
 from slicetape.replay.meter import Sent
 from slicetape.replay.nodes import Nodes
 from slicetape.replay.pricing import Bill, spent
@@ -19,7 +21,7 @@ REREAD_OUTPUT = 120
 """Tokens that a model writes to read a source again."""
 
 _FEW = 16
-"""Missing tokens of a step up to which each source of each of them is looked through."""
+"""Missing tokens of a step up to which sources are looked through; for more, they come whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,59 +48,63 @@ def predicted(seen: Seen) -> list[tuple[str, tuple[int, ...]]]:
 
 
 class Pages:
-    """The texts that recalls bring back, counted in tokens."""
+    """The texts that recalls bring back, counted in tokens; each page is made once for all arms.
 
-    def __init__(self, visibility: Visibility, nodes: Nodes) -> None:
-        self._visibility = visibility
+    A page says the seq that its result has in the recording.
+    """
+
+    def __init__(self, references: References, nodes: Nodes) -> None:
+        self._references = references
         self._nodes = nodes
-        self._parts: dict[tuple[int, tuple[str, ...]], int] = {}
+        self._matching: dict[tuple[int, str], int] = {}
 
     def recalled(self, seen: Seen) -> Recalled | None:
         """The recall that a step predicts, None when it predicts none."""
         missing = predicted(seen)
         if not missing:
             return None
+        few = len(missing) <= _FEW
         wanted: dict[int, list[str]] = {}
         for token, sources in missing:
-            wanted.setdefault(self._best(token, sources, len(missing)), []).append(token)
+            wanted.setdefault(self._best(token, sources, few=few), []).append(token)
+        parts = [self._part(seq, tokens, few=few) for seq, tokens in wanted.items()]
         return Recalled(
             request=seen.request,
-            part=sum(self._part(seq, tuple(tokens)) for seq, tokens in wanted.items()),
-            whole=sum(self._whole(seq) for seq in wanted),
+            part=sum(parts),
+            whole=sum(map(self._whole, wanted)),
             later=seen.step.later,
         )
 
-    def _best(self, token: str, sources: tuple[int, ...], missing: int) -> int:
+    def _best(self, token: str, sources: tuple[int, ...], *, few: bool) -> int:
         """The source that brings a token in the fewest tokens."""
         if len(sources) == 1:
             return sources[0]
-        if missing > _FEW:
-            return min(sources, key=lambda seq: (self._whole(seq), seq))
-        return min(sources, key=lambda seq: (self._part(seq, (token,)), seq))
+        return min(sources, key=lambda seq: (self._part(seq, [token], few=few), seq))
 
-    def _part(self, seq: int, tokens: tuple[str, ...]) -> int:
-        """Tokens of the lines that match, as `expand_result` gives them, or of the whole result."""
-        key = seq, tokens
-        if key not in self._parts:
-            self._parts[key] = min(self._whole(seq), self._matching(seq, tokens))
-        return self._parts[key]
+    def _part(self, seq: int, tokens: Sequence[str], *, few: bool) -> int:
+        """Tokens of the lines around each token, or of the whole result when that is less."""
+        whole = self._whole(seq)
+        if not few:
+            return whole
+        return min(whole, sum(self._around(seq, token) for token in tokens))
 
-    def _matching(self, seq: int, tokens: tuple[str, ...]) -> int:
-        view = self._visibility.session.view
-        arguments = {
-            "seq": self._visibility.place(seq),
-            "formatVersion": FORMAT_VERSION,
-            "grep": "|".join(map(re.escape, tokens)),
-        }
-        try:
-            page = expand(view, arguments, spills=NoSpills())
-        except RecallError:  # too long an expression
-            return self._whole(seq)
-        return self._nodes.counts.text(page)
+    def _around(self, seq: int, token: str) -> int:
+        """Tokens of the page that `expand_result` gives with `grep`."""
+        key = seq, token
+        if key not in self._matching:
+            event = self._references.events[seq]
+            assert isinstance(event, ToolResult)
+            text = "\n".join("\n".join(text_parts(block)) for block in result_blocks(event))
+            head = f"tool · seq {seq} (turn {event.data.turn} step {event.data.step} call 1)"
+            try:
+                page = grep_page(text, re.escape(token), head)
+            except RecallError:  # too long an expression
+                page = text
+            self._matching[key] = self._nodes.counts.text(page)
+        return self._matching[key]
 
     def _whole(self, seq: int) -> int:
-        event = self._visibility.references.events[seq]
-        return max(0, self._nodes.recorded(event).tokens - FRAME)
+        return max(0, self._nodes.recorded(self._references.events[seq]).tokens - FRAME)
 
 
 def with_recall(bill: Bill, sent: list[Sent], recalls: list[Recalled]) -> Fraction:

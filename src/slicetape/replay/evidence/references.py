@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from slicetape.log.events import AssistantMessage, Event, SystemMessage, ToolResult, is_human
-from slicetape.log.messages import text_of
-from slicetape.replay.evidence.tokens import argued, said, strings, texts_of, tokens
+from slicetape.replay.evidence.tokens import argued, contained, said, strings, texts_of, tokens
 from slicetape.replay.recording import Recording
 
 MOST_SOURCES = 3
@@ -75,7 +74,7 @@ class References:
         self.scanned = 0
         self._written = self._replies(recording)
         sources = dict.fromkeys(self._fixed(recording), _COMMON)
-        wanted = frozenset().union(*(row.both for row in self._written.values()))
+        wanted: frozenset[str] = frozenset().union(*(row.both for row in self._written.values()))
         for event in recording.events:
             if event.surface_op is None:
                 continue
@@ -83,7 +82,7 @@ class References:
                 found = self._written[event.seq].both
                 self._step(event, sources)
             else:
-                found = self._tokens(event) & wanted
+                found = self._contained(event, wanted)
             if isinstance(event, SystemMessage):
                 sources.update(dict.fromkeys(found, _COMMON))
                 continue
@@ -121,10 +120,12 @@ class References:
         tools = recording.facts.tools
         return self._of(strings(tools, keys=True)) if tools else set()
 
-    def _tokens(self, event: Event) -> set[str]:
-        if isinstance(event, SystemMessage):
-            return self._of(iter((text_of(event.data.message.content),)))
-        return self._of(texts_of(event))
+    def _contained(self, event: Event, wanted: frozenset[str]) -> set[str]:
+        found: set[str] = set()
+        for text in texts_of(event):
+            self.scanned += len(text)
+            found |= contained(text, wanted)
+        return found
 
     def _of(self, texts: Iterator[str]) -> set[str]:
         found: set[str] = set()

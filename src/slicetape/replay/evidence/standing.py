@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from slicetape.replay.evidence.tokens import tokens
+from slicetape.replay.evidence.tokens import contained, tokens
 
 Lines = Mapping[str, frozenset[str]]
 """Lines that stand in the original, and the tokens that each of them shows."""
@@ -31,18 +31,18 @@ class Originals:
         self._texts = texts
         self._earlier = earlier
 
-    def shows(self, line: str, *, items: bool = True) -> set[str]:
-        """The tokens that `line` shows of the original; none when it does not stand in it.
+    def shows(self, line: str, named: frozenset[str], *, items: bool = True) -> frozenset[str]:
+        """Which of the tokens `named` in `line` it shows; none when it does not stand in it.
 
         Without `items` it is not looked for among the items of JSON.
         """
         whole = line in self._lines or any(line in lines for lines in self._earlier)
         if whole:
-            return tokens(line)
+            return named
         cut = _CUT.search(line)
         if cut:
-            return tokens(line) & self._of_cut(line[: cut.start()], line[cut.end() :], cut)
-        return tokens(line) if items and self._is_item(line) else set()
+            return named & self._of_cut(line[: cut.start()], line[cut.end() :], cut)
+        return named if items and self._is_item(line) else frozenset()
 
     @cached_property
     def _lines(self) -> frozenset[str]:
@@ -94,21 +94,27 @@ def standing(texts: Iterable[str], originals: Originals, wanted: frozenset[str])
     found: dict[str, frozenset[str]] = {}
     failed = 0
     for text in texts:
-        if not tokens(text) & wanted:
+        if not contained(text, wanted):
             continue
         for line in lines_of(text):
-            bare = _SHORT_REPLY.sub("", line, count=1)
-            named = tokens(bare) & wanted
+            named = contained(line, wanted)
             if not named:
                 continue
-            shown = originals.shows(bare, items=failed < _MOST_FAILED_ITEMS) & named
+            bare = _unwrapped(line)
+            shown = originals.shows(bare, named, items=failed < _MOST_FAILED_ITEMS)
             if not shown and bare.startswith(_READS):
-                shown = _read_paths(bare) & named
+                shown = named & _read_paths(bare)
             if shown:
-                found[bare] = frozenset(shown)
+                found[bare] = shown
             elif bare[:1] in ("{", "["):
                 failed += 1
     return found
+
+
+def _unwrapped(line: str) -> str:
+    """A reply without what a compact entry writes before it on the same line."""
+    wrapped = _SHORT_REPLY.match(line)
+    return line[wrapped.end() :] if wrapped else line
 
 
 def _read_paths(line: str) -> set[str]:

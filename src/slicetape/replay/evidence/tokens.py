@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from slicetape.log.events import AssistantMessage, Event, ToolResult, UserMessage
+from slicetape.log.events import AssistantMessage, Event, SystemMessage, ToolResult, UserMessage
 from slicetape.log.messages import Text, ToolCall, ToolResultBlock
 from slicetape.recall.index import CJK_RUN
 
@@ -35,6 +35,11 @@ def tokens(text: str) -> set[str]:
     return {word for word in set(_WORD.findall(text)) if _counts(word)}
 
 
+def contained(text: str, wanted: frozenset[str]) -> frozenset[str]:
+    """The tokens of `wanted` that `text` contains."""
+    return wanted.intersection(_WORD.findall(text)) if wanted else wanted
+
+
 def texts_of(event: Event) -> Iterator[str]:
     """What people, model and tools wrote in an event, and the strings of its tool arguments.
 
@@ -48,7 +53,7 @@ def said(event: Event) -> Iterator[str]:
     """The texts of a message, or of the result blocks of an event."""
     if isinstance(event, UserMessage):
         content = event.data.content
-    elif isinstance(event, AssistantMessage | ToolResult):
+    elif isinstance(event, AssistantMessage | ToolResult | SystemMessage):
         content = event.data.message.content
     else:
         return
