@@ -83,7 +83,7 @@ class TestWrongUse:
             (["--arms", "tap"], "unknown arm 'tap'; did you mean tape?"),
             (["--arms", "masks:3"], "did you mean mask:N?"),
             (["--arms", "transcripts"], "did you mean transcript?"),
-            (["--arms", "xyz"], "the arms are transcript, tape, compact, mask:N"),
+            (["--arms", "xyz"], "the arms are transcript, slicetape, fold, tape, compact, mask:N"),
             (["--prices", "rel-31"], "no price sheet 'rel-31'; did you mean rel-30"),
             (["--prices", ","], "the default is rel-30"),
             (["--format", "claud"], "unknown format 'claud'; known formats: aider-md"),

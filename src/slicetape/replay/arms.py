@@ -8,7 +8,9 @@ from typing import Literal
 from slicetape.errors import PriceError
 from slicetape.policy.settings import HistorySettings, Settings
 
-Policy = Literal["transcript", "tape", "compact", "mask"]
+Policy = Literal["transcript", "tape", "fold", "slicetape", "compact", "mask"]
+SLICING = frozenset(("tape", "fold", "slicetape"))
+"""Policies that are ours: they take settings, and their requests carry the recall tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,16 +37,28 @@ TAPE = Arm(
     settings=Settings(history=HistorySettings(seal_only_if_shorter=False)),
     recalls=True,
 )
+FOLD = Arm(
+    name="fold",
+    policy="fold",
+    does="large results shown as views when they enter, nothing sealed; takes settings",
+    recalls=True,
+)
+SLICETAPE = Arm(
+    name="slicetape",
+    policy="slicetape",
+    does="sealed and folded, as shipped; takes settings as slicetape{key=value,…}",
+    recalls=True,
+)
 COMPACT = Arm(
     name="compact",
     policy="compact",
     does="large results cut, then old messages summarised, when the window is 0.8 full",
 )
-ARMS: Mapping[str, Arm] = {arm.name: arm for arm in (TRANSCRIPT, TAPE, COMPACT)}
+ARMS: Mapping[str, Arm] = {arm.name: arm for arm in (TRANSCRIPT, SLICETAPE, FOLD, TAPE, COMPACT)}
 MASK = Arm(
     name="mask:N", policy="mask", does="tool results older than the last N without their text"
 )
-DEFAULT_ARMS = ("transcript", "compact", "mask:30", "tape")
+DEFAULT_ARMS = ("transcript", "compact", "mask:30", "tape", "fold", "slicetape")
 
 _FORM = re.compile(r"([a-z]+)(?::(\d{1,6}))?(?:\{([^{}]{0,500})\})?")
 
@@ -85,8 +99,8 @@ def _split(text: str) -> list[str]:
 def _with_settings(row: Arm, text: str) -> Arm:
     from slicetape.config import override
 
-    if row.policy != "tape":
-        raise PriceError(f"arm {row.name!r} takes no settings; only tape does")
+    if row.policy not in SLICING:
+        raise PriceError(f"arm {row.name!r} takes no settings; slicetape, fold and tape do")
     pairs = dict(_pair(row, part) for part in text.split(",") if part.strip())
     shown = ",".join(f"{key}={value}" for key, value in pairs.items())
     return replace(row, name=f"{row.name}{{{shown}}}", settings=override(row.settings, pairs))

@@ -29,16 +29,19 @@ class Nothing:
         """Do nothing."""
 
 
-class Sealing:
-    """The tape; `entries` are the entries it wrote."""
+class Slicing:
+    """Sealing, folding or both; `entries` and `views` are what was written."""
 
     def __init__(self, prestep: Prestep) -> None:
         self.prestep = prestep
         self.entries: list[UserMessage] = []
+        self.views: list[ToolResult] = []
 
     def before_step(self, step: int, *, time: int, pending: Sequence[Message]) -> None:
-        """Seal finished turns at the first step of a turn."""
-        self.entries += self.prestep.before_step(step, time=time, pending=pending).entries
+        """Seal finished turns at the first step of a turn; fold new results at every step."""
+        made = self.prestep.before_step(step, time=time, pending=pending)
+        self.entries += made.entries
+        self.views += made.views
 
 
 class Masking:
