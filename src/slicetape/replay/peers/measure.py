@@ -4,7 +4,7 @@ A request costs what differs from the request before. Where two messages differ,
 with in common counts by its share of the bytes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -146,7 +146,7 @@ def weigh(message: ChatMessage, counts: Counts, *, system: bool) -> int:
     if message.role in ("system", "developer") and not system:
         return 0
     texts = [*_texts(message.content), *_texts(message.reasoning_content)]
-    texts += _calls(message.tool_calls)
+    texts += _calls(message)
     return FRAME + sum(map(counts.text, texts)) + IMAGE * _pictures(message.content)
 
 
@@ -163,10 +163,25 @@ def _pictures(content: object) -> int:
     return sum(isinstance(part, dict) and part.get("type") == "image_url" for part in parts)
 
 
-def _calls(calls: object) -> Iterable[str]:
+def arguments_of(message: ChatMessage) -> list[str]:
+    """The arguments of its calls, as they were written."""
+    return [said for function in _functions(message) if (said := _said(function, "arguments"))]
+
+
+def _calls(message: ChatMessage) -> Iterator[str]:
+    for function in _functions(message):
+        yield _said(function, "name")
+        yield _said(function, "arguments")
+
+
+def _functions(message: ChatMessage) -> Iterator[dict[str, object]]:
+    calls = message.tool_calls
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
-        for key in ("name", "arguments") if isinstance(function, dict) else ():
-            said = function.get(key) if isinstance(function, dict) else None
-            if isinstance(said, str):
-                yield said
+        if isinstance(function, dict):
+            yield function
+
+
+def _said(function: dict[str, object], key: str) -> str:
+    found = function.get(key)
+    return found if isinstance(found, str) else ""

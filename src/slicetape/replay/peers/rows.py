@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from slicetape.replay.evidence.fidelity import Shown as Lines
+from slicetape.replay.evidence.figures import Evidence, summed
 from slicetape.replay.peers.fidelity import Shown
 
 State = Literal["measured", "absent", "failed"]
@@ -27,6 +29,9 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `common_bytes` began the list before as well, `last_share` is the last list in parts of the
     whole one. Breaks are requests that do not extend the
     bytes of the one before. Costs and `vs_transcript` are by price sheet, without output.
+
+    `fidelity` counts what the survey of peers counted at first sight, `first_sight` what the
+    measure of evidence counts; the rest is the measure of evidence as replay has it.
     """
 
     name: str
@@ -47,18 +52,44 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     vs_transcript: Mapping[str, float] = {}
     ms: Spent | None = None
     fidelity: Mapping[str, Shown] = {}
+    first_sight: Mapping[str, Lines] = {}
+    evidence: Evidence | None = None
+    cost_with_recall: Mapping[str, float] = {}
+    cost_with_reread: Mapping[str, float | None] = {}
 
     def as_faithful_as(self, other: "PeerRow") -> bool:
         """Whether no kind of evidence is shown less than `other` shows it, at first sight.
 
         That a result is whole is no evidence of its own.
         """
-        mine = self.fidelity
+        mine, lines = self.fidelity, self.first_sight
         return all(
             kind in mine and mine[kind].shown >= figure.shown
             for kind, figure in other.fidelity.items()
             if kind != "results"
+        ) and all(
+            kind in lines and lines[kind].shown + lines[kind].counted >= figure.shown
+            for kind, figure in other.first_sight.items()
         )
+
+    def beats(self, other: "PeerRow", sheets: Iterable[str]) -> tuple[str, ...]:
+        """The sheets on which it costs less, shows no less, and does not pay for it later.
+
+        It pays for it when it costs more both with recalls and with re-reading.
+        """
+        if not self.as_faithful_as(other):
+            return ()
+        return tuple(id for id in self.cheaper_on(other, sheets) if not self._pays(other, id))
+
+    def _pays(self, than: "PeerRow", id: str) -> bool:
+        pairs = (
+            (self.cost_with_recall.get(id), than.cost_with_recall.get(id)),
+            (self.cost_with_reread.get(id), than.cost_with_reread.get(id)),
+        )
+        known = [
+            (mine, theirs) for mine, theirs in pairs if mine is not None and theirs is not None
+        ]
+        return bool(known) and all(mine > theirs for mine, theirs in known)
 
     def cheaper_on(self, other: "PeerRow", sheets: Iterable[str]) -> tuple[str, ...]:
         """The sheets on which it costs less."""
@@ -116,6 +147,9 @@ def with_ratios(row: PeerRow, plain: PeerRow | None) -> PeerRow:
     if plain is None:
         return row
     ratios = {id: _ratio(money, plain.cost[id]) for id, money in row.cost.items()}
+    for name, costs in (("recall", row.cost_with_recall), ("reread", row.cost_with_reread)):
+        told = {id: money for id, money in costs.items() if money is not None}
+        ratios |= {f"{id} {name}": _ratio(money, plain.cost[id]) for id, money in told.items()}
     ratios["input_tokens"] = _ratio(row.input_tokens, plain.input_tokens)
     return msgspec.structs.replace(row, vs_transcript=ratios)
 
@@ -127,7 +161,10 @@ def _ratio(part: float, whole: float) -> float:
 def _total(rows: Sequence[PeerRow]) -> PeerRow:
     first = rows[0]
     fidelity: dict[str, Shown] = {}
+    lines: dict[str, Lines] = {}
     for row in rows:
+        for kind, line in row.first_sight.items():
+            lines[kind] = lines.get(kind, Lines()) + line
         for kind, figure in row.fidelity.items():
             old = fidelity.get(kind, Shown(0, 0))
             fidelity[kind] = Shown(old.shown + figure.shown, old.of + figure.of)
@@ -145,4 +182,12 @@ def _total(rows: Sequence[PeerRow]) -> PeerRow:
         input_tokens=sum(row.input_tokens for row in rows),
         cost={id: sum(row.cost[id] for row in rows) for id in first.cost},
         fidelity=fidelity,
+        first_sight=lines,
+        evidence=summed(row.evidence for row in rows if row.evidence),
+        cost_with_recall={id: sum(row.cost_with_recall[id] for row in rows) for id in first.cost},
+        cost_with_reread={
+            id: sum(row.cost_with_reread[id] or 0.0 for row in rows)
+            for id, money in first.cost_with_reread.items()
+            if money is not None
+        },
     )
