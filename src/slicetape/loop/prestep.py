@@ -62,6 +62,11 @@ class Prestep:
         self.folding = folding
 
     @property
+    def session(self) -> Session:
+        """The session that this works in."""
+        return self._session
+
+    @property
     def state(self) -> SealState:
         """What sealing remembers; its counters say how much work was done."""
         return self._state
