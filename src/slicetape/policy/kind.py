@@ -43,16 +43,18 @@ _LOG_START = re.compile(
 )
 
 
-def _words(words: str) -> re.Pattern[str]:
-    """Any of `words` between ends of words; the search skips to their first letters."""
-    return re.compile(
-        "(?a:" + "|".join(rf"{word}(?<!\w{word})" for word in words.split()) + r")(?a:(?!\w))"
-    )
+def any_of(*words: str) -> re.Pattern[str]:
+    """Any of `words` as a whole word; the search skips from one first letter to the next."""
+    rests: dict[str, list[str]] = {}
+    for word in words:
+        rests.setdefault(word[0], []).append(word[1:])
+    branches = [rf"{first}(?<!\w{first})(?:{'|'.join(of)})" for first, of in rests.items()]
+    return re.compile(f"(?a:(?:{'|'.join(branches)})(?!\\w))")
 
 
-_LOG_WORD = _words(
-    "ERROR WARN WARNING INFO DEBUG TRACE FATAL PANIC CRITICAL PASSED FAILED SKIPPED passed failed "
-    "Traceback Exception Compiling"
+_LOG_WORD = any_of(
+    *("ERROR", "WARN", "WARNING", "INFO", "DEBUG", "TRACE", "FATAL", "PANIC", "CRITICAL"),
+    *("PASSED", "FAILED", "SKIPPED", "passed", "failed", "Traceback", "Exception", "Compiling"),
 )
 _LOG_MARK = re.compile(r"(?a:(?:npm (?:ERR|WARN)!|warning:|error:|error\[E[0-9]++\]))")
 _DIFF_WINDOW = 4000

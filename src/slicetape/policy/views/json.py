@@ -17,7 +17,10 @@ _LONGEST_STRING = 200
 _LONGEST_CONSTANT = 40
 _BAD_STATUS = 400
 
-_WORD = re.compile(r"(?ai:error|fail|exception|fatal|denied|timeout|invalid|panic)")
+_STEMS = ("error", "fail", "exception", "fatal", "denied", "timeout", "invalid", "panic")
+_WORD = re.compile(rf"(?ai:{'|'.join(_STEMS)})")
+_STEM_BYTES = tuple(stem.encode() for stem in _STEMS)
+_VERDICTS = frozenset({"status", "statusCode", "code", "level"})
 _LEVEL = re.compile(r"(?ai:error|fatal|warn)")
 
 
@@ -29,7 +32,7 @@ def condense_json(subject: Subject, items: Items) -> Condensed:
     first: dict[str | bytes, int] = {}
     for index, text in enumerate(items.texts):
         first.setdefault(text, index)
-    keep = _pick(list(first.values()), items.values, settings)
+    keep = _pick(list(first.values()), items, settings)
     if len(keep) == count:
         return subject.whole("json")
     copies = count - len(first)
@@ -76,7 +79,7 @@ def looks_wrong(value: object, known: dict[str, bool] | None = None) -> bool:
     return isinstance(level, str) and _LEVEL.search(level) is not None
 
 
-def _pick(unique: list[int], values: Sequence[Any], settings: DigestSettings) -> set[int]:
+def _pick(unique: list[int], items: Items, settings: DigestSettings) -> set[int]:
     most = settings.json_keep_items
     if most >= len(unique):
         return set(unique)
@@ -86,9 +89,23 @@ def _pick(unique: list[int], values: Sequence[Any], settings: DigestSettings) ->
     for index in unique[head:]:
         if len(keep) >= most:
             break
-        if looks_wrong(values[index], known):
+        if _may_be_wrong(items.texts[index], items.values[index]) and looks_wrong(
+            items.values[index], known
+        ):
             keep.add(index)
     return keep
+
+
+def _may_be_wrong(text: str | bytes, value: object) -> bool:
+    """False only where `looks_wrong` cannot be true, told by the letters of the item."""
+    if not isinstance(value, dict):
+        return False
+    if not value.keys().isdisjoint(_VERDICTS):
+        return True
+    low = text.lower()
+    if isinstance(low, str):
+        return "\\u" in low or any(stem in low for stem in _STEMS)
+    return b"\\u" in low or any(stem in low for stem in _STEM_BYTES)
 
 
 def _fields(values: Sequence[Any]) -> str:

@@ -15,6 +15,7 @@ _HEX = re.compile(
 _PATH = re.compile(r"(?<!\S)[^\s/]*+/\S*+")
 _DIGITS = re.compile(r"[0-9]++")
 _SPLIT = re.compile(r"[:=]")
+_ZEROS = str.maketrans("123456789", "0" * 9)
 
 Groups = dict[tuple[int, str], list[int]]
 """The lines of each level that are alike, by what they have in common."""
@@ -27,16 +28,28 @@ def likenesses(lines: list[str]) -> list[str]:
     ends = [found.start() if (found := _SPLIT.search(line)) else 0 for line in lines]
     heads = "\n".join([line[:end] for line, end in zip(lines, ends, strict=True)])
     rests = "\n".join([line[end:] for line, end in zip(lines, ends, strict=True)])
-    rests = _DIGITS.sub("0", _PATH.sub("P", _HEX.sub("H", rests)))
-    pairs = zip(_DIGITS.sub("0", heads).split("\n"), rests.split("\n"), strict=True)
+    rests = _HEX.sub("H", rests)
+    if "/" in rests:
+        rests = _PATH.sub("P", rests)
+    pairs = zip(_numberless(heads).split("\n"), _numberless(rests).split("\n"), strict=True)
     return list(starmap(str.__add__, pairs))
+
+
+def _numberless(text: str) -> str:
+    """The text with every run of digits as one 0."""
+    if not text.isascii():
+        return _DIGITS.sub("0", text)
+    text = text.translate(_ZEROS)
+    while "00" in text:
+        text = text.replace("00", "0")
+    return text
 
 
 def condense_log(subject: Subject) -> Condensed:
     """The view of a log: its ends, its first errors and warnings, and counts of the others."""
     if len(subject.text) < subject.settings.log_min_chars:
         return subject.whole("log")
-    found = levels(subject.naked, subject.text.lower().split("\n"), subject.rules)
+    found = levels(subject.naked, subject.rules)
     groups = _groups(subject.naked, found)
     keep = _keep(subject, groups)
     kept = kept_indices(keep)

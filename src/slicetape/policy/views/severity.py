@@ -5,10 +5,10 @@ time proportional to the length of the line, whatever it contains.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 
-from slicetape.policy.kind import BLANK
+from slicetape.policy.kind import BLANK, any_of
 from slicetape.policy.views.rules import RULES, Rules
 
 
@@ -20,27 +20,36 @@ class Level(IntEnum):
     ERROR = 3
 
 
-_ERROR = re.compile(
-    r"(?ai:\b(?:ERROR|FATAL|PANIC|CRITICAL|FAIL|FAILED|FAILURE|FAILS|Traceback|Exception"
-    r"|AssertionError|Segmentation fault|panicked at)\b)"
+_FAILED_TEST_WORDS = ("fail", "failed", "failure", "fails", "assertionerror")
+_FAILED_TEST = any_of(*_FAILED_TEST_WORDS)
+_ERROR = any_of(
+    *_FAILED_TEST_WORDS,
+    "error",
+    "fatal",
+    "panic",
+    "critical",
+    "traceback",
+    "exception",
+    "segmentation fault",
+    "panicked at",
 )
-_MARKED_ERROR = re.compile(r"(?ai:\bnpm ERR!)")
-_ERROR_START = re.compile(rf"{BLANK}*+(?:✗|not ok\b)|E  ")
-_FAILED_TEST = re.compile(r"(?ai:\b(?:FAIL|FAILED|FAILURE|FAILS|AssertionError)\b)")
-_WARNING = re.compile(r"(?ai:\b(?:WARN|WARNING|deprecated|deprecation)\b)")
+_MARKED_ERROR = re.compile(r"(?a:npm err!(?<!\wnpm err!))")
+_ERROR_START = re.compile(rf"{BLANK}*+(?:✗|(?ai:not ok\b))|E  ")
+_WARNING = any_of("warn", "warning", "deprecated", "deprecation")
 _SUMMARY = re.compile(
     rf"{BLANK}*+(?ai:===(?=.*===)|---(?=.*---)"
     r"|[0-9]++ (?:passed|failed|errors?|warnings?|tests?|problems?)\b"
     r"|tests?:|test suites:|FAILED \(|Ran [0-9]++ tests?|BUILD (?:SUCCESS|FAILED)|Finished\b"
     r"|test result:|error: could not compile)"
 )
-_OUTCOME = re.compile(r"(?ai:passed|failed)")
+_OUTCOME = re.compile("passed|failed")
 _DURATION = re.compile(r" in [0-9]")
 _FRAME = re.compile(
     rf"{BLANK}++(?:at \S|File \"|\.\.\.|#[0-9]++ |(?a:[\w.$<>]++)\(.*\)|\S*?:[0-9]++:[0-9])"
 )
 
-# A line without one of these, in lower case, is neither an error nor a warning.
+# A line without one of these, in lower case, is neither an error nor a warning, and a summary
+# only by its start.
 _STEMS = (
     "error",
     "fail",
@@ -55,33 +64,30 @@ _STEMS = (
     "passed",
     "err!",
     "not ok",
+    "✗",
+    "e  ",
 )
-_SUMMARY_START = frozenset("=-0123456789trfbeTRFBE \t\r\f\v✗")
+_SUMMARY_START = frozenset("=-0123456789trfbeTRFBE \t\r\f\v")
 
 
 def is_error(line: str, rules: Rules = RULES) -> bool:
     """Whether a line reports an error: an exception, a failed test, a crash."""
-    if _ERROR.search(line) or _ERROR_START.match(line):
-        return True
-    return rules.punctuated_marks and _MARKED_ERROR.search(line) is not None
+    return _is_error(line, _lower(line), rules)
 
 
 def is_warning(line: str) -> bool:
     """Whether a line warns of something, by its words."""
-    return _WARNING.search(line) is not None
+    return _WARNING.search(_lower(line)) is not None
 
 
 def is_test_failure(line: str) -> bool:
     """Whether a line is about a test that failed: its result, or the assertion it broke."""
-    return _FAILED_TEST.search(line) is not None or _ERROR_START.match(line) is not None
+    return _FAILED_TEST.search(_lower(line)) is not None or _ERROR_START.match(line) is not None
 
 
 def is_summary(line: str) -> bool:
     """Whether a line sums up a run."""
-    if _SUMMARY.match(line):
-        return True
-    found = _OUTCOME.search(line)
-    return found is not None and _DURATION.search(line, found.end()) is not None
+    return _is_summary(line, _lower(line))
 
 
 def is_frame(line: str) -> bool:
@@ -91,22 +97,50 @@ def is_frame(line: str) -> bool:
 
 def level(line: str, rules: Rules = RULES) -> Level:
     """The level of one line."""
-    if is_error(line, rules):
-        return Level.ERROR
-    return Level.WARNING if is_warning(line) or is_summary(line) else Level.PLAIN
+    return _level(line, _lower(line), rules)
 
 
-def levels(naked: Sequence[str], lowered: Iterable[str], rules: Rules = RULES) -> bytearray:
-    """The level of every line; `lowered` are the lines in lower case, by which most are told."""
+def levels(naked: Sequence[str], rules: Rules = RULES) -> bytearray:
+    """The level of every line, as `level` says; most are told by a few letters."""
     found = bytearray(len(naked))
-    stems = _STEMS
-    start = _SUMMARY_START
+    if not naked:
+        return found
+    lowered = _lower("\n".join(naked)).split("\n")
+    stems, start = _STEMS, _SUMMARY_START
     for index, (line, low) in enumerate(zip(naked, lowered, strict=True)):
         for stem in stems:
             if stem in low:
-                found[index] = level(line, rules)
+                found[index] = _level(line, low, rules)
                 break
         else:
-            if line and (line[0] in start or line[0] >= "\x7f"):
-                found[index] = level(line, rules)
+            if line and (line[0] in start or line[0] >= "\x7f") and _SUMMARY.match(line):
+                found[index] = Level.WARNING
     return found
+
+
+def _lower(text: str) -> str:
+    """Lower case without the two foreign letters that become ASCII."""
+    if not text.isascii():
+        text = text.replace("\u212a", "\ufffd").replace("\u0130", "\ufffd")
+    return text.lower()
+
+
+def _level(line: str, low: str, rules: Rules) -> Level:
+    if _is_error(line, low, rules):
+        return Level.ERROR
+    if _WARNING.search(low) or _is_summary(line, low):
+        return Level.WARNING
+    return Level.PLAIN
+
+
+def _is_error(line: str, low: str, rules: Rules) -> bool:
+    if _ERROR.search(low) or _ERROR_START.match(line):
+        return True
+    return rules.punctuated_marks and _MARKED_ERROR.search(low) is not None
+
+
+def _is_summary(line: str, low: str) -> bool:
+    if _SUMMARY.match(line):
+        return True
+    found = _OUTCOME.search(low)
+    return found is not None and _DURATION.search(low, found.end()) is not None
