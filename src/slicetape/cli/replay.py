@@ -11,6 +11,7 @@ from slicetape.cli.target import transcript_path
 from slicetape.cli.text import safe_json
 from slicetape.errors import ConfigError, PriceError, SlicetapeError, UsageError
 from slicetape.replay.arms import DEFAULT_ARMS, arms
+from slicetape.replay.recording import Recording
 from slicetape.replay.replay import (
     DEFAULT_SHEETS,
     Options,
@@ -65,6 +66,12 @@ Examples:
     metavar="NAME",
     help="Token counter; `list` names them. [default: by the recorded model]",
 )
+@click.option(
+    "--peers",
+    "with_peers",
+    is_flag=True,
+    help="Run other libraries on the same requests; installs each once, apart from this program.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def replay_(
     *,
@@ -76,6 +83,7 @@ def replay_(
     ttl: bool,
     format_name: str | None,
     tokenizer: str | None,
+    with_peers: bool,
     as_json: bool,
 ) -> None:
     """Price recorded sessions under several policies, without a model.
@@ -84,6 +92,7 @@ def replay_(
     requests; what a policy hides is not weighed against them here. One bad FILE does not stop the
     others; the exit status is then 1.
     """
+    from slicetape.cli.replay_peers import Peers, lineup, peer_lines
     from slicetape.cli.replay_table import report_lines
 
     lists = _lists(arm_list, prices, tokenizer)
@@ -102,16 +111,20 @@ def replay_(
             ttl=ttl,
             tokenizer=tokenizer,
         )
-    with replay_bar(len(files), len(options.arms)) as bar:
-        work = _Work(options, format_name, bar)
+    bars = replay_bar(len(files), len(options.arms))
+    with bars as bar, lineup(bar, wanted=with_peers) as running:
+        peers = Peers(options, running)
+        work = _Work(options, format_name, bar, peers.take)
         sessions = [report for file in files for report in work.file(file)]
-    report = report_of(sessions, options)
+    report = peers.added_to(report_of(sessions, options))
     if as_json and (sessions or not work.failed):
         import msgspec
 
         click.echo(safe_json(msgspec.json.encode(report).decode()))
     elif sessions:
         click.echo("\n".join(report_lines(report, width())))
+        if with_peers:
+            click.echo("\n".join(("", *peer_lines(peers.sessions, report.prices, width()))))
     if work.failed:
         click.get_current_context().exit(1)
 
@@ -151,8 +164,15 @@ def _check_names(format_name: str | None, tokenizer: str | None) -> None:
 class _Work:
     """Replays file after file; what cannot be read is told, and remembered in `failed`."""
 
-    def __init__(self, options: Options, format: str | None, bar: ReplayBar) -> None:
+    def __init__(
+        self,
+        options: Options,
+        format: str | None,
+        bar: ReplayBar,
+        also: Callable[[Recording], None],
+    ) -> None:
         self.failed = False
+        self._also = also
         self._options = options
         self._format = format
         self._bar = bar
@@ -166,6 +186,7 @@ class _Work:
                 for note in recording.notes:
                     self._bar.say(f"{name}: {note}", word="warning")
                 found.append(replay_session(recording, self._options, progress=self._bar.reply))
+                self._also(recording)
             if not found:
                 self._fail(name, "no session in it")
         except UsageError:

@@ -46,6 +46,14 @@ class ReplayBar:
             text = f"{self._place} {one_line(recording.id, 40)} · {one_line(arm, 30)}"
             self._show.update(self._task, completed=self._done, description=text)
 
+    def working(self, text: str) -> None:
+        """Something is at work that counts no replies."""
+        if self._show:
+            self._recording = None
+            self._show.start()
+            text = f"{self._place} {one_line(text, 60)}"
+            self._show.reset(self._task, total=None, description=text)
+
     def say(self, text: str, *, word: str) -> None:
         """Tell a person something while the bar is away."""
         if self._show:

@@ -97,7 +97,7 @@ def _session_lines(session: SessionReport, prices: Sequence[str], width: int) ->
     for name, arm in session.arms.items():
         costs.append(_cost_row(name, arm, session.arms.get("transcript"), prices))
         checks.append(_check_row(name, arm))
-    yield from _beside(costs, checks, width)
+    yield from beside(costs, checks, width)
 
 
 def _cost_row(name: str, arm: ArmReport, plain: ArmReport | None, prices: Sequence[str]) -> Row:
@@ -145,7 +145,7 @@ def _total_lines(report: Report, width: int) -> Iterator[str]:
                 _share(row.recoverable),
             ]
         )
-    yield from _beside(costs, checks, width)
+    yield from beside(costs, checks, width)
 
 
 def _ratios(row: Total, prices: Sequence[str]) -> Iterator[str]:
@@ -199,7 +199,7 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def _beside(costs: Sequence[Row], checks: Sequence[Row], width: int) -> Iterator[str]:
+def beside(costs: Sequence[Row], checks: Sequence[Row], width: int) -> Iterator[str]:
     """One table where there is room for it, else two, and as many more as the columns need."""
     whole = [[*left, *right[1:]] for left, right in zip(costs, checks, strict=True)]
     if _width(whole) <= width:

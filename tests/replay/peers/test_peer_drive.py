@@ -96,6 +96,12 @@ def test_a_peer_gets_no_keys_and_a_home_of_its_own(tmp_path, monkeypatch):
     assert told.endswith(f"in {home}")
 
 
+def test_a_file_that_stands_where_a_home_should_is_told(tmp_path):
+    (tmp_path / "home").write_text("a file")
+    with pytest.raises(PeerError, match="File exists"):
+        driver(tmp_path / "home")
+
+
 def test_an_interpreter_that_is_not_there_is_told(tmp_path):
     program = Program("gone", Path("/nowhere/python"), FAKE, (), tmp_path)
     with pytest.raises(PeerError, match="gone: /nowhere/python cannot be started: No such file"):

@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from slicetape.errors import PeerError
@@ -77,9 +78,14 @@ class Environment:
     def _make(self, tell: Told) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
         tell(f"{self.peer.name}: making an environment for {', '.join(self.peer.packages)}")
-        self._run([sys.executable, "-m", "venv", str(self.folder)], tell)
-        pip = [str(self.python), "-m", "pip", "install", "--no-input", "--only-binary=:all:"]
-        self._run([*pip, "--disable-pip-version-check", *self.peer.packages], tell)
+        # Our own pip can work there; without one, the environment gets its own.
+        ours = find_spec("pip") is not None
+        bare = ["--without-pip"] if ours else []
+        pip = [sys.executable, "-m", "pip", "--python"] if ours else []
+        self._run([sys.executable, "-m", "venv", *bare, str(self.folder)], tell)
+        install = [*pip, str(self.python), *([] if ours else ["-m", "pip"]), "install"]
+        options = ["--no-input", "--only-binary=:all:", "--disable-pip-version-check"]
+        self._run([*install, *options, *self.peer.packages], tell)
         mark = self.folder / "installed"
         mark.write_text("\n".join(self.peer.packages) + "\n", encoding="utf-8")
 
