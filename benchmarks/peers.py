@@ -116,9 +116,9 @@ def _differing(session: PeerSession) -> list[str]:
     plain = session.rows[0]
     found: list[str] = []
     published = {
-        f"{peer.name} {variant.name}": variant.published
+        f"{peer.name} {setup.name}": setup.published
         for peer in all_peers()
-        for variant in peer.variants
+        for setup in peer.setups
     }
     for row in session.rows:
         if row.ours or row.state != "measured":

@@ -9,7 +9,7 @@ from slicetape.prices.sheet import sheet
 from slicetape.replay.peers.drive import Driver, Limits, Program
 from slicetape.replay.peers.figures import Options
 from slicetape.replay.peers.peers import Lineup
-from slicetape.replay.peers.pins import Peer, Variant
+from slicetape.replay.peers.pins import Peer, Setup
 from slicetape.replay.peers.rows import PeerRow, PeerSession
 from story import Story
 
@@ -30,10 +30,10 @@ class Here:
 
 
 def fake(*does: str) -> Peer:
-    """A peer with a variant for each thing it does."""
-    variants = tuple(Variant(name=do, settings={"do": do}) for do in does)
+    """A peer with a setup for each thing it does."""
+    setups = tuple(Setup(name=do, settings={"do": do}) for do in does)
     return Peer(
-        name="fake", packages=("msgspec==1",), driver=str(FAKE), does="tests", variants=variants
+        name="fake", packages=("msgspec==1",), driver=str(FAKE), does="tests", setups=setups
     )
 
 
@@ -44,7 +44,7 @@ def driver(home: Path, **limits: float) -> Driver:
 
 
 def compared(story: Story, home: Path, *does: str, arms=(), **options) -> PeerSession:
-    """The told session under variants of the fake peer."""
+    """The told session under setups of the fake peer."""
     chosen = Options(sheets=FLAT, arms=arms, tokenizer="bytes", **options)
     with Lineup([fake(*does)], place=lambda _peer: Here(home)) as lineup:
         return lineup.compare(recorded(story), chosen)

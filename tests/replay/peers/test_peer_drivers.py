@@ -31,7 +31,7 @@ def session(tmp_path_factory) -> PeerSession:
         return lineup.compare(recorded(story), options)
 
 
-def test_every_variant_of_every_peer_is_driven_without_a_failure(session):
+def test_every_setup_of_every_peer_is_driven_without_a_failure(session):
     assert [row.name for row in session.rows] == [
         "transcript",
         "headroom default",

@@ -16,7 +16,7 @@ from slicetape.replay.peers.pins import DRIVERS, Peer, all_peers, peers
 
 
 def peer(*packages: str) -> Peer:
-    return Peer(name="fake", packages=packages, driver="none.py", does="tests", variants=())
+    return Peer(name="fake", packages=packages, driver="none.py", does="tests", setups=())
 
 
 @pytest.fixture
@@ -30,14 +30,14 @@ def offline(monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
 
 
-def test_every_peer_is_pinned_and_has_a_driver_and_variants():
+def test_every_peer_is_pinned_and_has_a_driver_and_setups():
     names = [one.name for one in all_peers()]
     assert names == ["headroom", "langchain", "pydantic", "openai-agents"]
     for one in all_peers():
         assert all("==" in package for package in one.packages)
         assert one.script.parent == DRIVERS
         assert one.script.is_file()
-        assert one.variants
+        assert one.setups
 
 
 def test_an_environment_is_named_by_package_and_version_under_the_home_of_slicetape(
@@ -51,10 +51,10 @@ def test_an_environment_is_named_by_package_and_version_under_the_home_of_slicet
     assert not place.ready
 
 
-def test_peers_and_variants_are_chosen_by_name():
+def test_peers_and_setups_are_chosen_by_name():
     chosen = peers("openai-agents, langchain:30k/3,langchain:100k/3")
     assert [one.name for one in chosen] == ["openai-agents", "langchain"]
-    assert [variant.name for variant in chosen[1].variants] == ["30k/3", "100k/3"]
+    assert [setup.name for setup in chosen[1].setups] == ["30k/3", "100k/3"]
     assert peers("langchain,langchain:30k/3") == peers("langchain")
     assert peers("") == ()
 
@@ -62,7 +62,7 @@ def test_peers_and_variants_are_chosen_by_name():
 def test_names_that_mean_nothing_are_told():
     with pytest.raises(PeerError, match="unknown peer 'hedroom'; there are headroom, langchain"):
         peers("hedroom")
-    with pytest.raises(PeerError, match="peer pydantic has no variant '1k'; it has 10k, 4k"):
+    with pytest.raises(PeerError, match="peer pydantic has no setup '1k'; it has 10k, 4k"):
         peers("pydantic:1k")
 
 

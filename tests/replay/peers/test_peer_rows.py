@@ -111,7 +111,7 @@ def test_a_peer_that_cannot_be_installed_is_absent_with_the_reason_and_asked_onc
     assert place.installed == 1
 
 
-def test_one_process_serves_all_variants_and_sessions(tmp_path):
+def test_one_process_serves_all_setups_and_sessions(tmp_path):
     place = Here(tmp_path)
     said: list[str] = []
     options = Options(sheets=FLAT, tokenizer="bytes")

@@ -1,6 +1,6 @@
 """A peer at work in its own process: requests go in and what it would send comes out.
 
-One process serves every variant of a peer, session after session. Its time for a request and its
+One process serves every setup of a peer, session after session. Its time for a request and its
 memory are bounded; it is given no keys, and is told to stay off the network.
 """
 

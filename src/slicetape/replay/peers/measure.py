@@ -48,7 +48,7 @@ class RowMeter:
     def request(self, keep: int, add: Sequence[Item], asked: ChatRequest) -> None:
         """Take what is sent for `asked`: the first `keep` messages of the last one, then `add`."""
         gone = self._items[keep:]
-        common = _common(gone, add)
+        common = _alike(gone, add)
         kept = keep + common
         broken = kept < len(self._items)
         shared = self._shared(kept, gone[common:], add[common:])
@@ -99,7 +99,7 @@ class RowMeter:
         sums.breaks_at_turn += broken and first_in_turn
 
 
-def _common(gone: Sequence[Item], add: Sequence[Item]) -> int:
+def _alike(gone: Sequence[Item], add: Sequence[Item]) -> int:
     """How many messages at the start of both are equal."""
     count = 0
     for old, new in zip(gone, add, strict=False):

@@ -13,7 +13,7 @@ from slicetape.replay.arms import TRANSCRIPT, Arm
 from slicetape.replay.peers.drive import Driver, Limits, Program
 from slicetape.replay.peers.environment import Environment
 from slicetape.replay.peers.figures import Compared, Options, arm_row, peer_row
-from slicetape.replay.peers.pins import Peer, Variant, all_peers
+from slicetape.replay.peers.pins import Peer, Setup, all_peers
 from slicetape.replay.peers.rows import PeerRow, PeerSession, with_ratios
 from slicetape.replay.recording import Recording
 
@@ -79,20 +79,20 @@ class Lineup:
         self._drivers.clear()
 
     def compare(self, recording: Recording, options: Options) -> PeerSession:
-        """One session: `transcript`, the arms asked for, then every variant of every peer."""
+        """One session: `transcript`, the arms asked for, then every setup of every peer."""
         name = options.tokenizer or counter_for_model(recording.facts.model)[0]
         session = Compared(recording, options, counter(name).count)
         rows = [arm_row(arm, session) for arm in _with_transcript(options.arms)]
         for peer in self.peers:
             self._tell(f"{recording.id}: {peer.name}")
-            rows += [self._row(peer, variant, session) for variant in peer.variants]
+            rows += [self._row(peer, setup, session) for setup in peer.setups]
         measured = [_with_share(with_ratios(row, rows[0]), rows[0]) for row in rows]
         return PeerSession(
             id=recording.id, tokenizer=name, head_tokens=options.head, rows=tuple(measured)
         )
 
-    def _row(self, peer: Peer, variant: Variant, session: Compared) -> PeerRow:
-        name = f"{peer.name} {variant.name}"
+    def _row(self, peer: Peer, setup: Setup, session: Compared) -> PeerRow:
+        name = f"{peer.name} {setup.name}"
         try:
             driver = self._driver(peer)
         except PeerError as error:
@@ -101,7 +101,7 @@ class Lineup:
         if driver is None:
             return PeerRow(name=name, state="absent", reason=self._absent[peer.name])
         try:
-            versions = driver.open(variant.settings)
+            versions = driver.open(setup.settings)
             return peer_row(name, versions, driver.request, session)
         except PeerError as error:
             driver.close()

@@ -1,4 +1,4 @@
-"""Which peers there are, at which versions, in which variants: the data of `pins.json`."""
+"""Which peers there are, at which versions, in which setups: the data of `pins.json`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -13,7 +13,7 @@ DRIVERS = Path(str(files("slicetape.replay.peers") / "drivers"))
 """Where the scripts are that run inside the environments of peers."""
 
 
-class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One way of setting a peer up.
 
     `published` are figures that were measured by others on the transcript of the survey.
@@ -34,7 +34,7 @@ class Peer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     packages: tuple[str, ...]
     driver: str
     does: str
-    variants: tuple[Variant, ...]
+    setups: tuple[Setup, ...]
 
     @property
     def version(self) -> str:
@@ -60,7 +60,7 @@ def all_peers() -> tuple[Peer, ...]:
 
 
 def peers(text: str) -> tuple[Peer, ...]:
-    """The peers of a list with commas; `name:variant` keeps one variant. PeerError when unknown."""
+    """The peers of a list with commas; `name:setup` keeps one setup. PeerError when unknown."""
     found: dict[str, Peer] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, wanted = part.partition(":")
@@ -68,11 +68,11 @@ def peers(text: str) -> tuple[Peer, ...]:
         if peer is None:
             known = ", ".join(peer.name for peer in all_peers())
             raise PeerError(f"unknown peer {name[:60]!r}; there are {known}")
-        variants = tuple(row for row in peer.variants if not wanted or row.name == wanted)
-        if not variants:
-            known = ", ".join(row.name for row in peer.variants)
-            raise PeerError(f"peer {name} has no variant {wanted[:60]!r}; it has {known}")
-        before = found[name].variants if name in found else ()
-        new = tuple(row for row in variants if row not in before)
-        found[name] = msgspec.structs.replace(peer, variants=before + new)
+        setups = tuple(row for row in peer.setups if not wanted or row.name == wanted)
+        if not setups:
+            known = ", ".join(row.name for row in peer.setups)
+            raise PeerError(f"peer {name} has no setup {wanted[:60]!r}; it has {known}")
+        before = found[name].setups if name in found else ()
+        new = tuple(row for row in setups if row not in before)
+        found[name] = msgspec.structs.replace(peer, setups=before + new)
     return tuple(found.values())

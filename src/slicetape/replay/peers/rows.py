@@ -1,4 +1,4 @@
-"""What a comparison with peers reports: one row for each peer variant and arm of a session."""
+"""What a comparison with peers reports: one row for each peer setup and arm of a session."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
