@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from math import log2
 
 from slicetape.log.catalogrows import Kind
@@ -79,18 +80,31 @@ def ranked(groups: dict[int, list[Found]], wanted: Sequence[str]) -> Iterator[Fo
     """
     if len(wanted) >= 200:
         everything = [(count, found) for count, group in groups.items() for found in group]
-        yield from _sorted(everything, wanted)
+        yield from _best_first(everything, wanted)
         return
     for count in sorted(groups, reverse=True):
-        yield from _sorted([(count, found) for found in groups[count]], wanted)
+        yield from _best_first([(count, found) for found in groups[count]], wanted)
 
 
-def _sorted(group: list[tuple[int, Found]], wanted: Sequence[str]) -> list[Found]:
+def _best_first(group: list[tuple[int, Found]], wanted: Sequence[str]) -> Iterator[Found]:
+    """Every document in order; one is scored only when no other could still be better."""
     weights = _weights(wanted)
     for matched, found in group:
-        often = _often(found, weights) / log2(4 + found.document.length / 200)
-        found.score = 1000 * matched / len(wanted) + often
-    return sorted((found for _, found in group), key=_order)
+        found.score = _score(matched, found, wanted, MOST_OFTEN)
+    heap = [(_order(found), False, at) for at, (_, found) in enumerate(group)]
+    heapify(heap)
+    while heap:
+        _, scored, at = heappop(heap)
+        matched, found = group[at]
+        if scored:
+            yield found
+            continue
+        found.score = _score(matched, found, wanted, _often(found, weights))
+        heappush(heap, (_order(found), True, at))
+
+
+def _score(matched: int, found: Found, wanted: Sequence[str], often: int) -> float:
+    return 1000 * matched / len(wanted) + often / log2(4 + found.document.length / 200)
 
 
 def _weights(wanted: Sequence[str]) -> list[_Weight]:
