@@ -57,6 +57,7 @@ _LOG_WORD = any_of(
     *("PASSED", "FAILED", "SKIPPED", "passed", "failed", "Traceback", "Exception", "Compiling"),
 )
 _LOG_MARK = re.compile(r"(?a:(?:npm (?:ERR|WARN)!|warning:|error:|error\[E[0-9]++\]))")
+_LOG_MARK_START = re.compile(rf"{BLANK}*+[✔✕✘]")
 _DIFF_WINDOW = 4000
 _GIT = re.compile(r"^diff --(?:git|combined|cc) ", re.MULTILINE)
 _UNIFIED = tuple(
@@ -104,7 +105,9 @@ def is_log_line(line: str) -> bool:
 
 
 def is_marked_line(line: str) -> bool:
-    """Whether a line has a mark of a log that ends in punctuation, such as `npm ERR!`."""
+    """Whether a line has a mark of a log that is no word, such as `npm ERR!` or a leading ✕."""
+    if _LOG_MARK_START.match(line):
+        return True
     found = _LOG_MARK.search(line)
     while found:
         before = line[found.start() - 1] if found.start() else " "
@@ -114,9 +117,9 @@ def is_marked_line(line: str) -> bool:
     return False
 
 
-def is_log_like(filled: Sequence[str], *, punctuated_marks: bool = True) -> bool:
+def is_log_like(filled: Sequence[str], *, more_marks: bool = True) -> bool:
     """Whether at least 30 % of filled lines look like those of a log."""
-    if not punctuated_marks:
+    if not more_marks:
         return _reaches(map(is_log_line, filled), len(filled), _LOG_SHARE)
     tests = (is_log_line(line) or is_marked_line(line) for line in filled)
     return _reaches(tests, len(filled), _LOG_SHARE)

@@ -20,7 +20,7 @@ _BAD_STATUS = 400
 _STEMS = ("error", "fail", "exception", "fatal", "denied", "timeout", "invalid", "panic")
 _WORD = re.compile(rf"(?ai:{'|'.join(_STEMS)})")
 _STEM_BYTES = tuple(stem.encode() for stem in _STEMS)
-_VERDICTS = frozenset({"status", "statusCode", "code", "level"})
+_STATUSES = ("status", "statusCode", "code")
 _LEVEL = re.compile(r"(?ai:error|fatal|warn)")
 
 
@@ -55,28 +55,31 @@ def condense_json(subject: Subject, items: Items) -> Condensed:
     return subject.admit(view, "json", view.count("\n") + 1)
 
 
-def looks_wrong(value: object, known: dict[str, bool] | None = None) -> bool:
-    """Whether an item looks like an error: by a key, a short string, a status or a level.
+def looks_wrong(value: object) -> bool:
+    """Whether an item looks like an error: by a key, a short string, a status or a level."""
+    return isinstance(value, dict) and (_bad_verdict(value) or _says_wrong(value, {}))
 
-    `known` remembers which keys are named like errors.
-    """
-    if not isinstance(value, dict):
-        return False
-    named = {} if known is None else known
-    for key, member in value.items():
-        wrong = named.get(key)
-        if wrong is None:
-            wrong = named[key] = _WORD.search(key) is not None
-        if wrong and not (member is None or member in (False, 0, "", [], {})):
-            return True
-        if isinstance(member, str) and len(member) < _LONGEST_STRING and _WORD.search(member):
-            return True
-    for key in ("status", "statusCode", "code"):
+
+def _bad_verdict(value: dict[str, Any]) -> bool:
+    for key in _STATUSES:
         code = value.get(key)
         if isinstance(code, int | float) and code >= _BAD_STATUS:
             return True
     level = value.get("level")
     return isinstance(level, str) and _LEVEL.search(level) is not None
+
+
+def _says_wrong(value: dict[str, Any], known: dict[str, bool]) -> bool:
+    """`known` remembers which keys are named like errors."""
+    for key, member in value.items():
+        wrong = known.get(key)
+        if wrong is None:
+            wrong = known[key] = _WORD.search(key) is not None
+        if wrong and not (member is None or member in (False, 0, "", [], {})):
+            return True
+        if isinstance(member, str) and len(member) < _LONGEST_STRING and _WORD.search(member):
+            return True
+    return False
 
 
 def _pick(unique: list[int], items: Items, settings: DigestSettings) -> set[int]:
@@ -89,19 +92,16 @@ def _pick(unique: list[int], items: Items, settings: DigestSettings) -> set[int]
     for index in unique[head:]:
         if len(keep) >= most:
             break
-        if _may_be_wrong(items.texts[index], items.values[index]) and looks_wrong(
-            items.values[index], known
+        value = items.values[index]
+        if isinstance(value, dict) and (
+            _bad_verdict(value) or (_has_stem(items.texts[index]) and _says_wrong(value, known))
         ):
             keep.add(index)
     return keep
 
 
-def _may_be_wrong(text: str | bytes, value: object) -> bool:
-    """False only where `looks_wrong` cannot be true, told by the letters of the item."""
-    if not isinstance(value, dict):
-        return False
-    if not value.keys().isdisjoint(_VERDICTS):
-        return True
+def _has_stem(text: str | bytes) -> bool:
+    """False only where no key and no string of an item can have a word of an error."""
     low = text.lower()
     if isinstance(low, str):
         return "\\u" in low or any(stem in low for stem in _STEMS)
@@ -130,19 +130,17 @@ def _constants(items: Items) -> str:
     values = items.values
     if not all(isinstance(value, dict) for value in values):
         return ""
-    left = {key: of for key, of in values[0].items() if _is_short(key) and _is_short(of)}
-    for value in values:
-        for key, member in list(left.items()):
-            other = value.get(key, values)
-            if type(other) is not type(member) or other != member:
-                del left[key]
-        if not left:
-            return ""
-    said = [
-        f"{name}:{msgspec.json.encode(member).decode()}"
-        for key, member in left.items()
-        if _occurs_once(items, name := msgspec.json.encode(key).decode())
-    ]
+    data = b"".join(text.encode() if isinstance(text, str) else text for text in items.texts)
+    said = []
+    for key, member in values[0].items():
+        if not (_is_short(key) and _is_short(member)):
+            continue
+        kind = type(member)
+        if any(type(of := value.get(key)) is not kind or of != member for value in values):
+            continue
+        name = msgspec.json.encode(key)
+        if b"\\" not in data and data.count(name) == len(values):
+            said.append(f"{name.decode()}:{msgspec.json.encode(member).decode()}")
     if not said:
         return ""
     return f"…[in all {len(values)} items: {','.join(said[:_MOST_CONSTANTS])}]…"
@@ -152,11 +150,3 @@ def _is_short(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= _LONGEST_CONSTANT and value.isprintable()
     return value is None or isinstance(value, int)
-
-
-def _occurs_once(items: Items, name: str) -> bool:
-    wanted = name.encode()
-    return all(
-        (text.encode() if isinstance(text, str) else text).count(wanted) == 1
-        for text in items.texts
-    )

@@ -4,10 +4,11 @@ import re
 from itertools import starmap
 
 from slicetape.policy.views.lines import blank, kept_indices, render
-from slicetape.policy.views.severity import Level, is_frame, levels
+from slicetape.policy.views.severity import Level, is_frame, is_test_failure, levels
 from slicetape.policy.views.subject import Condensed, Subject
 
 _FIRST, _LAST = 3, 6
+_FAILURE_GROUPS = 3
 
 _HEX = re.compile(
     r"(?a:[0-9a-fA-F](?:(?<=0)x[0-9a-fA-F]++|(?<!\w[0-9a-fA-F])[0-9a-fA-F]{6,}+(?!\w)))"
@@ -66,7 +67,11 @@ def _groups(naked: list[str], found: bytearray) -> Groups:
     marked = [index for index, level in enumerate(found) if level]
     groups: Groups = {}
     for index, alike in zip(marked, likenesses([naked[i] for i in marked]), strict=True):
-        groups.setdefault((found[index], alike), []).append(index)
+        group = groups.get((found[index], alike))
+        if group is None:
+            groups[found[index], alike] = [index]
+        else:
+            group.append(index)
     return groups
 
 
@@ -88,9 +93,25 @@ def _keep(subject: Subject, groups: Groups) -> bytearray:
             keep[index] = 1
             index += 1
         walked = max(walked, index)
+    if subject.rules.show_failures:
+        _show_failures(subject, groups, keep)
     for pick in (*others[: max(2, most // 2)], *others[-1:]):
         _flag(keep, pick - around, pick + around + 1)
     return keep
+
+
+def _show_failures(subject: Subject, groups: Groups, keep: bytearray) -> None:
+    """Flag lines about failed tests that are like a shown one: each names another failure."""
+    most = subject.settings.log_max_errors
+    room = most * _FAILURE_GROUPS
+    for (of, _), group in groups.items():
+        if of != Level.ERROR or not keep[group[0]]:
+            continue
+        if not is_test_failure(subject.naked[group[0]]):
+            continue
+        for index in (*group[1:most], *group[most:][-1:])[: max(room, 0)]:
+            room -= not keep[index]
+            keep[index] = 1
 
 
 def _flag(keep: bytearray, start: int, end: int) -> None:
@@ -103,7 +124,7 @@ def _counts(groups: Groups, keep: bytearray) -> dict[int, str]:
     """Below the last shown line of each group with hidden ones: how many there are, and where."""
     after = {}
     for group in groups.values():
-        shown = [index for index in group if keep[index]]
+        shown = [index for index in group if keep[index]] if len(group) > 1 else []
         if shown and len(shown) < len(group):
             after[shown[-1]] = (
                 f"…[×{len(group)} like the line above · "

@@ -77,6 +77,6 @@ def _by_lines(subject: Subject) -> Condensed:
     if len(subject.filled) >= _FEWEST_LINES:
         if is_search_like(subject.filled):
             return condense_search(subject)
-        if is_log_like(subject.filled, punctuated_marks=subject.rules.punctuated_marks):
+        if is_log_like(subject.filled, more_marks=subject.rules.more_marks):
             return condense_log(subject)
     return condense_data(subject)

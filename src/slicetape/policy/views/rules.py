@@ -13,7 +13,8 @@ class Rules:
     `path_first`: a source path is never condensed, whatever its text looks like.
     `keep_times`: the hour of a time is no line number.
     `see_colours`: colour codes do not hide the words of a log.
-    `punctuated_marks`: `npm ERR!`, `error:`, `error[E0308]:` and the like mark a log line.
+    `more_marks`: `npm ERR!`, `error:`, `error[E0308]:`, `✕` and the like mark lines of a log.
+    `show_failures`: lines of a log about failed tests are shown though others are like them.
     `count_groups`: a group of like lines in a log says how many there are, and where.
     `name_files`: a search view names every file, or counts the files it does not name.
     `original_chars`: a marker counts the characters of long lines before they were cut.
@@ -30,7 +31,8 @@ class Rules:
     path_first: bool = True
     keep_times: bool = True
     see_colours: bool = True
-    punctuated_marks: bool = True
+    more_marks: bool = True
+    show_failures: bool = True
     count_groups: bool = True
     name_files: bool = True
     original_chars: bool = True

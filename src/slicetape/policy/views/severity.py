@@ -20,20 +20,13 @@ class Level(IntEnum):
     ERROR = 3
 
 
-_FAILED_TEST_WORDS = ("fail", "failed", "failure", "fails", "assertionerror")
-_FAILED_TEST = any_of(*_FAILED_TEST_WORDS)
 _ERROR = any_of(
-    *_FAILED_TEST_WORDS,
-    "error",
-    "fatal",
-    "panic",
-    "critical",
-    "traceback",
-    "exception",
-    "segmentation fault",
-    "panicked at",
+    *("error", "fatal", "panic", "critical", "fail", "failed", "failure", "fails", "traceback"),
+    *("exception", "assertionerror", "segmentation fault", "panicked at"),
 )
-_MARKED_ERROR = re.compile(r"(?a:npm err!(?<!\wnpm err!))")
+_FAILED_TEST = any_of("FAIL", "FAILED", "AssertionError")
+_MORE_ERRORS = re.compile(r"(?a:npm err!(?<!\wnpm err!))")
+_MORE_STARTS = re.compile(rf"{BLANK}*+[✕✘]")
 _ERROR_START = re.compile(rf"{BLANK}*+(?:✗|(?ai:not ok\b))|E  ")
 _WARNING = any_of("warn", "warning", "deprecated", "deprecation")
 _SUMMARY = re.compile(
@@ -65,6 +58,8 @@ _STEMS = (
     "err!",
     "not ok",
     "✗",
+    "✕",
+    "✘",
     "e  ",
 )
 _SUMMARY_START = frozenset("=-0123456789trfbeTRFBE \t\r\f\v")
@@ -82,7 +77,9 @@ def is_warning(line: str) -> bool:
 
 def is_test_failure(line: str) -> bool:
     """Whether a line is about a test that failed: its result, or the assertion it broke."""
-    return _FAILED_TEST.search(_lower(line)) is not None or _ERROR_START.match(line) is not None
+    if _FAILED_TEST.search(line) or _ERROR_START.match(line):
+        return True
+    return _MORE_STARTS.match(line) is not None
 
 
 def is_summary(line: str) -> bool:
@@ -136,7 +133,9 @@ def _level(line: str, low: str, rules: Rules) -> Level:
 def _is_error(line: str, low: str, rules: Rules) -> bool:
     if _ERROR.search(low) or _ERROR_START.match(line):
         return True
-    return rules.punctuated_marks and _MARKED_ERROR.search(low) is not None
+    if not rules.more_marks:
+        return False
+    return _MORE_ERRORS.search(low) is not None or _MORE_STARTS.match(line) is not None
 
 
 def _is_summary(line: str, low: str) -> bool:
