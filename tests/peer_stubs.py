@@ -86,9 +86,73 @@ class Record:
     def __init__(self, *args, **fields):
         self.__dict__.update(fields)
         if args:
-            self.tool_name, self.args = args
+            self.tool_name, self.args, *id = args
+            if id:
+                self.tool_call_id = id[0]
 
 RunContext = Record
+"""
+
+_PYDANTIC_MESSAGES = """
+from pydantic_ai import Record as ToolCallPart, Record as ToolReturn
+
+class Part:
+    def __init__(self, content):
+        self.content = content
+
+class TextPart(Part):
+    part_kind = "text"
+
+class SystemPromptPart(Part):
+    part_kind = "system-prompt"
+
+class UserPromptPart(Part):
+    part_kind = "user-prompt"
+
+class ToolReturnPart(Part):
+    part_kind = "tool-return"
+
+    def __init__(self, name, content, id):
+        super().__init__(content)
+        self.name, self.tool_call_id = name, id
+
+class ModelRequest:
+    def __init__(self, parts):
+        self.parts = parts
+
+class ModelResponse:
+    def __init__(self, parts):
+        self.parts = parts
+"""
+
+_COMPACTION = """
+from pydantic_ai.messages import ModelRequest, SystemPromptPart, ToolReturnPart, UserPromptPart
+
+class ClearToolResults:
+    def __init__(self, max_tokens, keep_pairs):
+        self.most = max_tokens / 1_000
+
+    async def before_model_request(self, ctx, request):
+        assert request.messages == ctx.messages
+        if len(ctx.messages) > self.most:
+            ctx.messages[:] = [self.cleared(m) for m in ctx.messages[:-1]] + ctx.messages[-1:]
+
+    def cleared(self, message):
+        if not any(isinstance(p, ToolReturnPart) and p.content != "[]" for p in message.parts):
+            return message
+        return ModelRequest([
+            ToolReturnPart(p.name, "[]", p.tool_call_id) if isinstance(p, ToolReturnPart) else p
+            for p in message.parts
+        ])
+
+class SlidingWindowCompaction:
+    def __init__(self, max_tokens, keep_messages):
+        self.most, self.keep = max_tokens / 1_000, keep_messages
+
+    async def before_model_request(self, ctx, request):
+        if len(ctx.messages) > self.most:
+            head = ModelRequest([SystemPromptPart("some went"), UserPromptPart("go on")])
+            ctx.messages[:] = [head, *ctx.messages[-self.keep :]]
 """
 
 _LIMITS = """
@@ -126,12 +190,14 @@ _FILES = {
     "openai-agents": {"agents/extensions.py": _TRIMMER, "agents/run.py": _AGENTS_RUN},
     "pydantic": {
         "pydantic_ai/__init__.py": _PYDANTIC,
-        "pydantic_ai/messages.py": "from pydantic_ai import Record as ToolCallPart\n"
-        "from pydantic_ai import Record as ToolReturn\n",
+        "pydantic_ai/messages.py": _PYDANTIC_MESSAGES,
+        "pydantic_ai/models/__init__.py": "from pydantic_ai import Record as ModelRequestContext\n"
+        "from pydantic_ai import Record as ModelRequestParameters\n",
         "pydantic_ai/models/test.py": "from pydantic_ai import Record as TestModel\n",
         "pydantic_ai/tools.py": "from pydantic_ai import Record as ToolDefinition\n",
         "pydantic_ai/usage.py": "from pydantic_ai import Record as RunUsage\n",
         "pydantic_ai_harness/tool_output_limits.py": _LIMITS,
+        "pydantic_ai_harness/compaction.py": _COMPACTION,
     },
 }
 

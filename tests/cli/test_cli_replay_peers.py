@@ -48,7 +48,7 @@ def test_peers_get_a_table_below_that_of_the_arms(cli: Cli, home: Path, log: Pat
 
 def test_programs_get_the_rows_in_the_same_object(cli: Cli, home: Path, log: Path) -> None:
     report = cli("replay", log, log, "--arms", "tape", "--json", "--peers").json
-    assert [len(session["rows"]) for session in report["peers"]] == [12, 12]
+    assert [len(session["rows"]) for session in report["peers"]] == [17, 17]
     row = report["peers"][0]["rows"][9]
     assert (row["name"], row.get("prefix_breaks", 0)) == ("pydantic 4k", 0)
     assert row["versions"] == {"pydantic-ai-harness": "0.62.0", "pydantic-ai-slim": "2.62.0"}

@@ -43,6 +43,11 @@ def test_every_setup_of_every_peer_is_driven_without_a_failure(session):
         "langchain 30k/3+10k",
         "pydantic 10k",
         "pydantic 4k",
+        "pydantic clear 100k/3",
+        "pydantic clear 30k/3",
+        "pydantic window 30k/10",
+        "pydantic 10k, clear 30k/3",
+        "pydantic 10k, window 30k/10",
         "openai-agents default",
         "openai-agents 5/2000",
     ]
@@ -82,3 +87,14 @@ def test_limits_work_once_on_each_result_as_it_enters(session):
     assert limited.prefix_breaks == 0
     assert (limited.fidelity["sources"].shown, limited.fidelity["results"].shown) == (0, 1)
     assert limited.sent_bytes == row(session, "pydantic 4k").sent_bytes
+
+
+def test_a_compaction_stays_in_the_history_and_breaks_the_prefix_only_when_it_works(session):
+    clear, window = row(session, "pydantic clear 30k/3"), row(session, "pydantic window 30k/10")
+    assert row(session, "pydantic clear 100k/3").prefix_breaks == 0
+    assert 0 < clear.prefix_breaks < 4
+    assert 0 < window.prefix_breaks < 4
+    assert clear.fidelity["sources"].shown == window.fidelity["sources"].shown == 8
+    both = row(session, "pydantic 10k, clear 30k/3")
+    assert both.sent_bytes < clear.sent_bytes
+    assert both.fidelity["sources"].shown == 0

@@ -62,7 +62,9 @@ def test_peers_and_setups_are_chosen_by_name():
 def test_names_that_mean_nothing_are_told():
     with pytest.raises(PeerError, match="unknown peer 'hedroom'; there are headroom, langchain"):
         peers("hedroom")
-    with pytest.raises(PeerError, match="peer pydantic has no setup '1k'; it has 10k, 4k"):
+    with pytest.raises(
+        PeerError, match="peer pydantic has no setup '1k'; it has 10k, 4k, clear 100k/3"
+    ):
         peers("pydantic:1k")
 
 

@@ -20,7 +20,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    settings: Mapping[str, str | int | bool]
+    settings: Mapping[str, str | int | bool | Mapping[str, int]]
     published: Mapping[str, float] = {}
 
 
