@@ -16,7 +16,7 @@ def source_read(arguments: object) -> str | None:
     command = arguments.get("command") if isinstance(arguments, dict) else None
     if not isinstance(command, str) or len(command) > _MOST:
         return None
-    if any(mark in command for mark in "|<>`$\n"):
+    if any(mark in command for mark in "|<>`$\n") or not _begins(command):
         return None
     try:
         words = shlex.split(command)
@@ -26,10 +26,20 @@ def source_read(arguments: object) -> str | None:
     for part in _commands(words):
         if part[0] == "cd":
             continue
-        if part[0].rsplit("/", 1)[-1] not in _READERS:
+        if not _reads(part[0]):
             return None
         paths += [word for word in part[1:] if is_source_path(word)]
     return paths[-1] if paths else None
+
+
+def _begins(command: str) -> bool:
+    """Whether the first word may begin such a command; most do not, and need no parsing."""
+    first = command.split(None, 1)
+    return bool(first) and (first[0] == "cd" or _reads(first[0]))
+
+
+def _reads(word: str) -> bool:
+    return word.rsplit("/", 1)[-1] in _READERS
 
 
 def _commands(words: list[str]) -> list[list[str]]:
