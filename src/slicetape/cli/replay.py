@@ -72,6 +72,9 @@ Examples:
     is_flag=True,
     help="Run other libraries on the same requests; installs each once, apart from this program.",
 )
+@click.option(
+    "--explain", is_flag=True, help="List the worst of what each arm hid, with the calls for it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 def replay_(
     *,
@@ -84,13 +87,14 @@ def replay_(
     format_name: str | None,
     tokenizer: str | None,
     with_peers: bool,
+    explain: bool,
     as_json: bool,
 ) -> None:
     """Price recorded sessions under several policies, without a model.
 
-    Replies are taken as recorded, so output tokens are equal in all arms. Costs are those of the
-    requests; what a policy hides is not weighed against them here. One bad FILE does not stop the
-    others; the exit status is then 1.
+    Replies are taken as recorded, so output tokens are equal in all arms. Beside the cost of its
+    requests stands what each policy hid of what the model went on to use. One bad FILE does not
+    stop the others; the exit status is then 1.
     """
     from slicetape.cli.replay_peers import Peers, lineup, peer_lines
     from slicetape.cli.replay_table import report_lines
@@ -110,6 +114,7 @@ def replay_(
             window=window,
             ttl=ttl,
             tokenizer=tokenizer,
+            explain=explain,
         )
     bars = replay_bar(len(files), len(options.arms))
     with bars as bar, lineup(bar, wanted=with_peers) as running:

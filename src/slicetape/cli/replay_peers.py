@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from slicetape.cli.columns import Row, beside
 from slicetape.cli.replay_bar import ReplayBar
-from slicetape.cli.replay_table import Row, beside
 from slicetape.cli.text import one_line, wrapped
 from slicetape.prices.families import counter_for_model
 from slicetape.prices.tokens import counter

@@ -1,8 +1,10 @@
 """The readable form of a replay: one table a session, one over all, and what they mean."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from slicetape.cli.text import counted, one_line, padded, wrapped
+from slicetape.cli import replay_evidence
+from slicetape.cli.columns import Row, beside, table
+from slicetape.cli.text import counted, one_line, wrapped
 from slicetape.prices.sheet import sheet, sheets
 from slicetape.replay.arms import ARMS, MASK
 from slicetape.replay.report import ArmReport, Report, SessionReport, Total
@@ -18,8 +20,6 @@ _COUNTERS = {
     "anthropic-tokenizer": "an old public vocabulary of Anthropic",
     "bytes": "any text: UTF-8 bytes / 3.3",
 }
-
-Row = list[str]
 
 
 def report_lines(report: Report, width: int) -> Iterator[str]:
@@ -52,12 +52,12 @@ def sheet_lines() -> Iterator[str]:
         out = "-" if row.out is None else _number(float(row.out))
         prices = [_number(float(price)) for price in (row.hit, row.miss, row.write)]
         rows.append([row.id, row.model, row.currency, *prices, out, row.effective or "-"])
-    yield from _table(rows, left=3)
+    yield from table(rows, left=3)
 
 
 def arm_lines() -> Iterator[str]:
     """Every arm there is."""
-    yield from _table(
+    yield from table(
         [["arm", "sends"], *([a.name, a.does] for a in (*ARMS.values(), MASK))], left=2
     )
 
@@ -67,7 +67,7 @@ def counter_lines() -> Iterator[str]:
     from slicetape.prices.tokens import counters
 
     rows = [[name, _COUNTERS[name]] for name in counters()]
-    yield from _table([["tokenizer", "for"], *rows], left=2)
+    yield from table([["tokenizer", "for"], *rows], left=2)
 
 
 def _session_lines(session: SessionReport, prices: Sequence[str], width: int) -> Iterator[str]:
@@ -98,6 +98,7 @@ def _session_lines(session: SessionReport, prices: Sequence[str], width: int) ->
         costs.append(_cost_row(name, arm, session.arms.get("transcript"), prices))
         checks.append(_check_row(name, arm))
     yield from beside(costs, checks, width)
+    yield from replay_evidence.session_lines(session, prices, width)
 
 
 def _cost_row(name: str, arm: ArmReport, plain: ArmReport | None, prices: Sequence[str]) -> Row:
@@ -146,6 +147,7 @@ def _total_lines(report: Report, width: int) -> Iterator[str]:
             ]
         )
     yield from beside(costs, checks, width)
+    yield from replay_evidence.total_lines(report, width)
 
 
 def _ratios(row: Total, prices: Sequence[str]) -> Iterator[str]:
@@ -161,11 +163,12 @@ Head: {}.
 breaks: requests that change bytes already sent, inside a turn; at seal: at a turn's first step, \
 where sealing may. lint: what a provider could refuse, over all requests.
 entries, recoverable: how many were sealed; the share of what they hide that recall brings back.
-What an arm hides from the model is not weighed here: a low cost alone is no win."""
+{}"""
 
 
 def _notes(report: Report, width: int) -> Iterator[str]:
-    for note in _NOTES.format(report.prices[0], report.head).split("\n"):
+    notes = _NOTES.format(report.prices[0], report.head, replay_evidence.NOTES)
+    for note in notes.split("\n"):
         yield from wrapped(note, width)
 
 
@@ -197,44 +200,3 @@ def _count(tokens: int) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
-
-
-def beside(costs: Sequence[Row], checks: Sequence[Row], width: int) -> Iterator[str]:
-    """One table where there is room for it, else two, and as many more as the columns need."""
-    whole = [[*left, *right[1:]] for left, right in zip(costs, checks, strict=True)]
-    if _width(whole) <= width:
-        yield from _table(whole)
-        return
-    for rows in (*_fitting(costs, width), *_fitting(checks, width)):
-        yield from _table(rows)
-
-
-def _fitting(rows: Sequence[Row], width: int) -> Iterator[list[Row]]:
-    """The columns in tables that fit, each with the first column; at least one more in each."""
-    taken = [0]
-    for at in range(1, len(rows[0])):
-        if len(taken) > 1 and _width([[row[n] for n in (*taken, at)] for row in rows]) > width:
-            yield [[row[n] for n in taken] for row in rows]
-            taken = [0]
-        taken.append(at)
-    yield [[row[n] for n in taken] for row in rows]
-
-
-def _widths(rows: Sequence[Row]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-
-def _width(rows: Sequence[Row]) -> int:
-    return sum(size + 2 for size in _widths(rows))
-
-
-def _table(rows: Iterable[Row], *, left: int = 1) -> Iterator[str]:
-    """Columns as wide as they need; the first `left` columns flush left, the rest right."""
-    cells = list(rows)
-    widths = _widths(cells)
-    for row in cells:
-        aligned = [
-            padded(cell, size) if at < left else cell.rjust(size)
-            for at, (cell, size) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  " + "  ".join(aligned).rstrip()

@@ -55,7 +55,7 @@ class ArmReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: Evidence
     cost_with_recall: Mapping[str, float]
     cost_with_reread: Mapping[str, float | None]
-    fold_fidelity: Mapping[str, Shown] = {}
+    fold_fidelity: Mapping[str, Shown]
     missing: tuple[Missing, ...] = ()
     compactions: int = 0
     entries: int = 0
@@ -120,7 +120,7 @@ class Total(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     with_recall_vs_transcript: Mapping[str, float]
     with_reread_vs_transcript: Mapping[str, float]
     evidence: Evidence
-    fold_fidelity: Mapping[str, Shown] = {}
+    fold_fidelity: Mapping[str, Shown]
     compacted: int = 0
     input_tokens: int | None = None
     cached_tokens: int | None = None

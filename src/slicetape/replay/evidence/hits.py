@@ -32,6 +32,21 @@ class _AsOf:
     words: tuple[str, ...]
 
 
+class _Text(str):
+    """A text that remembers how often it has a term, for the steps of a turn share their words."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self, _: str) -> None:
+        self._known: dict[tuple[str, int], int] = {}
+
+    def count(self, term: str, start: int, end: int) -> int:  # type: ignore[override]
+        key = term, end
+        if key not in self._known:
+            self._known[key] = super().count(term, start, end)
+        return self._known[key]
+
+
 class Hits:
     """Searches as of each step; the whole recording is read once, when it is first asked for."""
 
@@ -39,6 +54,7 @@ class Hits:
         self._recording = recording
         self._shelf = Shelf()
         self._vocabulary = Vocabulary()
+        self._texts: list[_Text] = []
         self._as_of: dict[int, _AsOf] = {}
         self._ranks: dict[tuple[int, str], int | None] = {}
         self._owners: dict[int, int] = {}
@@ -99,7 +115,7 @@ class Hits:
 
     def _found(self, number: int) -> Found:
         shelf = self._shelf
-        return Found(shelf.documents[number], shelf.texts[number], shelf.runs[number])
+        return Found(shelf.documents[number], self._texts[number], shelf.runs[number])
 
     def _read(self) -> None:
         if self._as_of:
@@ -118,6 +134,7 @@ class Hits:
             questions.heard(event, turn)
             for document, text in documents_of(view, event):
                 self._shelf.add(document, text)
+                self._texts.append(_Text(self._shelf.texts[-1]))
                 held = set(words_of(self._shelf.texts[-1]))
                 self._vocabulary.add(len(self._shelf.documents) - 1, held)
                 questions.logged(event.seq, held)
