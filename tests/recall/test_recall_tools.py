@@ -1,5 +1,6 @@
 """The four tools as a model calls them: schemas, refusals, sessions, arguments."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ from recall_story import Story, result
 from slicetape.errors import RecallError
 from slicetape.log.events import Header
 from slicetape.log.log import SessionLog
+from slicetape.policy.teaching import KERNEL, fold_text
+from slicetape.prices.tokens import counter
 from slicetape.recall.schemas import schemas
 from slicetape.recall.tools import RUN, Recall, dispatch
+from slicetape.replay.replay import RECALL_HEAD
 from slicetape.surface.session import Session
 
 NAMES = ["recall_turn", "recall_step", "recall_search", "expand_result"]
@@ -18,7 +22,7 @@ KINDS = '["user","assistant","context","tool_input","tool_error","tool_output"]'
 
 
 def types(name: str) -> dict[str, Any]:
-    schema = {tool["name"]: tool["parameters"] for tool in schemas()}[name]
+    schema = {tool["name"]: tool["parameters"] for tool in schemas(sessions=True)}[name]
     return {key: value["type"] for key, value in schema["properties"].items()}
 
 
@@ -48,8 +52,18 @@ def test_the_schemas_are_those_of_the_specification() -> None:
 
 def test_every_description_says_that_recalled_text_is_history() -> None:
     for tool in schemas():
-        assert "historical" in tool["description"]
-        assert tool["parameters"]["properties"]["session"]["description"].startswith("Leave")
+        assert "historical" in tool["description"].lower()
+
+
+def test_other_sessions_can_be_named_only_where_a_run_was_given_some() -> None:
+    for offered in (False, True):
+        for tool in schemas(sessions=offered):
+            assert ("session" in tool["parameters"]["properties"]) is offered
+
+
+def test_schemas_and_teaching_cost_at_most_what_a_replay_takes_them_for() -> None:
+    told = json.dumps(schemas(), separators=(",", ":")) + KERNEL + fold_text(recall_step=True)
+    assert counter("o200k").count(told) <= RECALL_HEAD
 
 
 @pytest.mark.parametrize(
