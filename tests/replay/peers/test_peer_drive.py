@@ -63,6 +63,17 @@ def test_a_request_that_takes_too_long_ends_the_process(tmp_path):
             peer.request(0, [HELLO])
 
 
+def test_an_answer_that_does_not_end_is_cut_off(tmp_path):
+    with driver(tmp_path, answer=4_000) as peer:
+        peer.open({"do": "copy"})
+        message = {"role": "user", "content": "x" * 100}
+        assert peer.request(0, [json.dumps(message).encode()]).add
+        peer.open({"do": "first lines"})
+        long = {"role": "tool", "tool_call_id": "a", "content": "x" * 5_000 + "\ny"}
+        with pytest.raises(PeerError, match="ended before it answered: exit status -9"):
+            peer.request(0, [json.dumps(long).encode()])
+
+
 def test_a_process_that_ends_without_a_word_is_told_by_its_status(tmp_path):
     with driver(tmp_path) as peer:
         peer.open({"do": "die quietly"})

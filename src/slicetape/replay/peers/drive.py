@@ -35,11 +35,12 @@ _QUIET = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a peer may take: seconds to start and for one request, bytes of memory."""
+    """What a peer may take: seconds to start and for one request, bytes of memory and answer."""
 
     start_s: float = 120.0
     request_s: float = 60.0
     memory: int = 4 << 30
+    answer: int = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,32 +141,41 @@ class Driver:
             raise PeerError(f"{program.name}: {program.python} cannot be started: {why}") from None
 
     def _read(self) -> None:
-        out = self._work.stdout
+        """Pass answers on; an empty one when there will be no more."""
+        out, longest = self._work.stdout, self._limits.answer
         assert out is not None
         try:
-            for line in out:
+            while (line := out.readline(longest)).endswith(b"\n"):
                 self._lines.put(line)
         except (OSError, ValueError):
             pass
+        self._work.kill()
         self._lines.put(b"")
 
     def _ask(self, line: bytes, seconds: float) -> bytes:
         into = self._work.stdin
         assert into is not None
-        if self._work.poll() is None:
-            try:
-                into.write(line + b"\n")
-                into.flush()
-            except OSError:
-                self._lines.put(b"")
+        late = threading.Event()
+        timer = threading.Timer(seconds, self._end, (late,))
+        timer.daemon = True
+        timer.start()
         try:
-            answer = self._lines.get(timeout=seconds)
-        except queue.Empty:
-            self._work.kill()
-            raise PeerError(f"{self._name} did not answer within {seconds:g} s") from None
+            into.write(line + b"\n")
+            into.flush()
+            answer = self._lines.get()
+        except OSError:
+            answer = b""
+        timer.cancel()
+        if late.is_set():
+            raise PeerError(f"{self._name} did not answer within {seconds:g} s")
         if not answer:
+            self._lines.put(b"")
             raise PeerError(f"{self._name} ended before it answered: {self._last_words()}")
         return answer
+
+    def _end(self, late: threading.Event) -> None:
+        late.set()
+        self._work.kill()
 
     def _last_words(self) -> str:
         """The last line the process wrote for people, bounded."""

@@ -121,7 +121,7 @@ def peer_row(
     """What a peer makes of the requests of a session, asked one by one."""
     row = _Row(session, head=session.options.head)
     asked: list[Item] = []
-    length = 0
+    sent: list[Item] = []
     milliseconds: list[float] = []
     failures: list[str] = []
     for request in session.plain:
@@ -132,10 +132,11 @@ def peer_row(
             keep, add = answer.keep, _items(name, answer, asked, session)
         else:
             failures.append(answer.error)
-            keep, add = 0, list(asked)
-        if keep > length:
-            raise PeerError(f"{name} kept {keep} of {length} messages")
-        length = keep + len(add)
+            keep = _same(sent, asked)
+            add = asked[keep:]
+        if keep > len(sent):
+            raise PeerError(f"{name} kept {keep} of {len(sent)} messages")
+        sent[keep:] = add
         row.request(keep, add, request)
     sight = row.sight
     return msgspec.structs.replace(
@@ -146,6 +147,12 @@ def peer_row(
         first_failure=failures[0] if failures else None,
         first_sight=sight.fidelity(session.whole_sight),
     )
+
+
+def _same(sent: Sequence[Item], asked: Sequence[Item]) -> int:
+    """How many messages at the start were sent just so the last time."""
+    pairs = enumerate(zip(sent, asked, strict=False))
+    return next((at for at, (old, new) in pairs if old is not new), min(len(sent), len(asked)))
 
 
 def _items(name: str, answer: Answer, asked: Sequence[Item], session: Compared) -> list[Item]:
