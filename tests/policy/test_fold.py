@@ -163,9 +163,13 @@ class TestWhatStays:
         assert not story.is_folded(result)
 
     @pytest.mark.parametrize(
-        "command", ["python a.py", "cat a.py | wc", "cat log.txt", "cat 'a.py", "", "x" * 3_000]
+        "command",
+        [
+            *("python a.py", "cat a.py | wc", "cat log.txt", "cat 'a.py", "", "x" * 3_000),
+            *(["cat", "a.py"], None, "cat log.txt && python a.py", "cat b.txt; make a.py"),
+        ],
     )
-    def test_what_another_command_prints_is_folded(self, command: str) -> None:
+    def test_what_another_command_prints_is_folded(self, command: object) -> None:
         story = started()
         result = story.uses("bash", {"command": command}, document())
         story.says("done")
