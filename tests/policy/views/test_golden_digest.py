@@ -20,67 +20,68 @@ CASES = [
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 
-CHANGED: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
+CHANGED: dict[tuple[str, ...], tuple[str, str]] = {
     # The rules that must be off for the recorded answer, why they exist, and the cases.
     ("code_points",): (
         "D9: lengths are code points",
-        ("data/unicode", "data/unicode-bash", "data/emoji-long-line"),
+        "data/unicode data/unicode-bash data/emoji-long-line",
     ),
     ("original_chars",): (
         "D4: a marker says how much is missing, also of lines that were cut before",
-        ("data/policy-head0tail0", "data/policy-line80"),
+        "data/policy-head0tail0 data/policy-line80",
     ),
     ("path_first",): (
         "D4: a source path is never condensed, whatever it looks like",
-        ("diff/read-py-looking-diff", "json/read-array-code-ext"),
+        "diff/read-py-looking-diff json/read-array-code-ext",
     ),
     ("constant_fields",): (
         "D4: what all items have in common is said once",
-        ("json/array-3", "json/object-two-arrays", "json/statuses", "json/levels")
-        + ("json/all-duplicates",),
+        "json/array-3 json/object-two-arrays json/statuses json/levels json/all-duplicates",
     ),
     ("jsonl",): (
         "D12: lines of JSON are condensed as such",
-        ("json/jsonl-0", "json/jsonl-1", "json/jsonl-2", "json/jsonl-arrays"),
+        "json/jsonl-0 json/jsonl-1 json/jsonl-2 json/jsonl-arrays",
     ),
     ("own_bytes",): (
         "D12: JSON items keep their own bytes",
-        ("json/array-escaped-unicode", "json/array-floats", "json/policy-keep100")
-        + ("misc/mcp-json",),
+        "json/array-escaped-unicode json/array-floats json/policy-keep100 misc/mcp-json",
     ),
     ("own_bytes", "constant_fields"): (
         "D12: keys keep their order; D4: constant fields are said once",
-        ("json/object-dup-key-order-ints",),
+        "json/object-dup-key-order-ints",
     ),
     ("count_groups",): (
         "D4: a log view counts each group of like lines",
-        ("log/pytest-2", "log/cargo-0", "log/cargo-2", "log/app-0", "log/app-1", "log/app-4")
-        + ("log/app-5", "log/app-identical-errors", "log/errors-differ-only-in-hex", "log/ansi")
-        + ("log/errors-differ-in-prefix", "log/crlf", "log/log-30pct", "log/policy-maxErrors1")
-        + ("log/policy-maxErrors30", "log/policy-context0", "log/policy-context10")
-        + ("log/policy-ratio1",),
+        (
+            "log/pytest-2 log/cargo-0 log/cargo-2 log/app-0 log/app-1 log/app-4 log/app-5 "
+            "log/app-identical-errors log/errors-differ-only-in-hex log/ansi "
+            "log/errors-differ-in-prefix log/crlf log/log-30pct log/policy-maxErrors1 "
+            "log/policy-maxErrors30 log/policy-context0 log/policy-context10 log/policy-ratio1"
+        ),
     ),
     ("count_groups", "show_failures"): (
         "D4: a log view shows failed tests that differ in names only, and counts the others",
-        ("log/jest-3", "log/tap"),
+        "log/jest-3 log/tap",
     ),
     ("more_marks",): (
         "D4: `warning:` makes a line log-like",
-        ("log/cargo-1",),
+        "log/cargo-1",
     ),
     ("code_points", "count_groups"): (
         "D9: lengths are code points; D4: a log view counts each group",
-        ("log/unicode-log",),
+        "log/unicode-log",
     ),
     ("name_files",): (
         "D4: a search view names every file",
-        ("search/grep-0", "search/grep-3", "search/grep-4", "search/grep-6", "search/bash-grep")
-        + ("search/grep-pipe-sep", "search/grep-path-arg", "search/grep-with-header")
-        + ("search/policy-perFile20", "search/policy-total5", "search/policy-min1")
-        + ("search/policy-minchars1",),
+        (
+            "search/grep-0 search/grep-3 search/grep-4 search/grep-6 search/bash-grep "
+            "search/grep-pipe-sep search/grep-path-arg search/grep-with-header "
+            "search/policy-perFile20 search/policy-total5 search/policy-min1 "
+            "search/policy-minchars1"
+        ),
     ),
 }
-OFF = {case: rules for rules, (_, cases) in CHANGED.items() for case in cases}
+OFF = {case: rules for rules, (_, cases) in CHANGED.items() for case in cases.split()}
 
 
 def decision(case: dict[str, Any], rules: Rules) -> tuple[str | None, str, int, int]:
