@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from slicetape.log.log import SessionLog
     from slicetape.log.store import Store
     from slicetape.loop.prestep import Prestep
+    from slicetape.policy.fold_view import Folding
     from slicetape.policy.settings import HistorySettings, Settings
     from slicetape.prices.sheet import sheet
     from slicetape.prices.tokens import counter
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "Event": ("log.events", "Event"),
     "FORMAT_VERSION": ("log.events", "FORMAT_VERSION"),
+    "Folding": ("policy.fold_view", "Folding"),
     "Header": ("log.events", "Header"),
     "HistorySettings": ("policy.settings", "HistorySettings"),
     "Prestep": ("loop.prestep", "Prestep"),
@@ -56,6 +58,7 @@ _WHERE = {
 __all__ = [
     "FORMAT_VERSION",
     "Event",
+    "Folding",
     "Header",
     "HistorySettings",
     "Prestep",

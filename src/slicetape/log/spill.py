@@ -70,7 +70,7 @@ def stored_head(text: str) -> Spill | None:
     if not text.startswith("["):
         return None
     first = text.split("\n", 1)[0]
-    if first.endswith("]"):
+    if first.endswith("]") and " stored at " in first:
         last = first.rfind(" — ")  # what stands behind the path
         for found in reversed(list(_STORED.finditer(first))):
             if found.end() < last:

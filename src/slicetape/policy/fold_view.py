@@ -13,7 +13,7 @@ from slicetape.policy.backoff import parsed, path_in, resource_key
 from slicetape.policy.commands import source_read
 from slicetape.policy.fold_head import Place, most_head_chars, view_head, with_locators
 from slicetape.policy.fold_state import FoldState
-from slicetape.policy.settings import DigestSettings, FoldSettings
+from slicetape.policy.settings import DigestSettings, FoldSettings, Settings
 from slicetape.policy.views import RULES, Condensed, Rules, condense
 from slicetape.surface.calls import Call
 from slicetape.surface.view import View
@@ -32,6 +32,11 @@ class Folding:
     fold: FoldSettings = field(default_factory=FoldSettings)
     digest: DigestSettings = field(default_factory=DigestSettings)
     rules: Rules = RULES
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Folding":
+        """Folding as configured, with the rules as shipped."""
+        return cls(fold=settings.fold, digest=settings.digest)
 
 
 class Asked:

@@ -19,7 +19,10 @@ VERSION = 1
 
 
 class PolicyMs(msgspec.Struct, frozen=True):
-    """Milliseconds of policy work at the first step of a turn; 0 where there was none."""
+    """Milliseconds of policy work before a step that it acts on; 0 where there was none.
+
+    Arms that fold act before every step, the others before the first of a turn.
+    """
 
     median: float = 0.0
     p99: float = 0.0

@@ -131,9 +131,7 @@ class _Replayer:
         return Prestep(
             self._run.session,
             settings.history if arm.policy != "fold" else None,
-            folding=Folding(fold=settings.fold, digest=settings.digest)
-            if arm.policy != "tape"
-            else None,
+            folding=Folding.of(settings) if arm.policy != "tape" else None,
             warn=self._run.warnings.append,
         )
 
