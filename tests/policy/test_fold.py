@@ -8,8 +8,10 @@ import pytest
 
 from folded_story import FoldedStory, document, noisy_log, text_at
 from slicetape.log.events import ToolResult
-from slicetape.log.messages import ToolResultBlock
-from slicetape.policy.settings import DigestSettings
+from slicetape.log.messages import Message, Source, Text, ToolResultBlock
+from slicetape.log.payloads import ToolResultData
+from slicetape.policy.fold_view import Folding
+from slicetape.policy.settings import DigestSettings, FoldSettings, Settings
 from story import PICTURE
 
 SOURCE = "\n".join(f"def step_{at}(value):\n    return value + {at}" for at in range(300))
@@ -135,6 +137,23 @@ class TestWhatIsFolded:
         page, _ = story.recalled("expand_result", turn=1, step=1, call=70)
         assert page.endswith(document(name="n69"))
 
+    def test_what_stands_beside_the_blocks_stays(self) -> None:
+        story = started()
+        story.says(calls={"a": ("bash", {"command": "make"})})
+        block = ToolResultBlock("a", False, (Text(noisy_log()),))
+        message = Message("r", "user", (Text("aside"), block), Source(kind="tool", call_id="a"))
+        data = ToolResultData(1, 1, message)
+        story.add(ToolResult(data=data, surface_op="append"))
+        story.says("done")
+        (view,) = story.views
+        assert view.data.message.content[0] == Text("aside")
+        assert text_at(view).startswith("[bash · log · ")
+
+    def test_the_settings_of_a_session_say_how_it_folds(self) -> None:
+        settings = Settings(fold=FoldSettings(pin_steps=3), digest=DigestSettings(min_chars=9))
+        folding = Folding.of(settings)
+        assert (folding.fold.pin_steps, folding.digest.min_chars) == (3, 9)
+
     def test_folding_twice_changes_nothing(self) -> None:
         story = started()
         story.uses("read", {"file_path": "a.md"}, document())
@@ -166,7 +185,13 @@ class TestWhatStays:
         "command",
         [
             *("python a.py", "cat a.py | wc", "cat log.txt", "cat 'a.py", "", "x" * 3_000),
-            *(["cat", "a.py"], None, "cat log.txt && python a.py", "cat b.txt; make a.py"),
+            *(
+                ["cat", "a.py"],
+                None,
+                "&& cat",
+                "cat log.txt && python a.py",
+                "cat b.txt; make a.py",
+            ),
         ],
     )
     def test_what_another_command_prints_is_folded(self, command: object) -> None:

@@ -2,10 +2,13 @@
 
 import json
 
+import msgspec
 import pytest
 
 from folded_story import FoldedStory, document, noisy_log
+from slicetape.log.events import Replace
 from slicetape.policy.backoff import Backoff, parsed, path_in, resource_key
+from slicetape.policy.fold_state import arguments_text
 
 
 def started(**settings: object) -> FoldedStory:
@@ -137,6 +140,25 @@ class TestWhatCounts:
         story.enter()
         assert story.stats.expanded == 0
 
+    def test_an_expansion_by_a_replacement_that_cites_something_else_first(self) -> None:
+        story = started()
+        asked = story.human("once more")
+        seq = read(story, "a.txt")
+        story.enter()
+        view = story.views[0]
+        cut = msgspec.structs.replace(
+            view,
+            seq=-1,
+            surface_op=Replace(view.seq, view.seq),
+            source_event_seqs=(asked.seq, view.seq),
+        )
+        story.uses("expand_result", by_seq(story.add(cut).seq), "pretended text")
+        story.enter()
+        assert story.stats.expanded == 0
+        story.expands(**by_seq(seq))
+        story.enter()
+        assert story.stats.expanded == 1
+
     def test_a_resource_with_many_views_backs_off_when_half_were_fetched(self) -> None:
         story = started()
         seqs = [read(story, "a.txt") for _ in range(6)]
@@ -186,6 +208,10 @@ class TestResources:
         assert parsed(text) == text
         assert path_in(parsed(text)) is None
         assert json.loads(resource_key("t", parsed(text)))[1] == "arguments"
+
+    @pytest.mark.parametrize("text", [b"", b"{", b"[" * 100_000])
+    def test_arguments_of_nested_calls_that_cannot_be_read_are_none(self, text: bytes) -> None:
+        assert arguments_text(text) == ""
 
     def test_arguments_too_deep_to_write_are_one_resource(self) -> None:
         deep: object = 0
