@@ -2,16 +2,17 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import msgspec
 
 from slicetape.log.events import Event, ToolResult
-from slicetape.policy.kind import is_source_path
+from slicetape.policy.kind import SEARCH_TOOLS, is_source_path
+from slicetape.policy.views.lines import bare_lines
+from slicetape.policy.views.logs import likenesses
 from slicetape.recall.records import result_blocks
-from slicetape.replay.evidence.lines import LINE_KINDS, Classify, kind_of, likeness, telling
+from slicetape.replay.evidence.lines import LINE_KINDS, kind_of, telling
 from slicetape.replay.evidence.references import References
 from slicetape.replay.evidence.tokens import said
 from slicetape.replay.evidence.visible import Folded
@@ -49,7 +50,6 @@ class Fidelity:
     """
 
     references: References
-    classify: Classify = kind_of
     _totals: dict[int, Counter[str]] = field(default_factory=dict)
     _later: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
@@ -61,7 +61,7 @@ class Fidelity:
         lost: Counter[str] = Counter()
         counted: Counter[str] = Counter()
         for one in folded:
-            missing, grouped = self._missing(one)
+            missing, grouped = self._missing(one, view, places[one.seq])
             lost += missing
             counted += grouped
         totals: Counter[str] = sum(self._totals.values(), Counter())
@@ -77,19 +77,14 @@ class Fidelity:
         self._later = self.references.later()
         for seq, event in self.references.events.items():
             if isinstance(event, ToolResult):
-                known = self._totals[seq] = Counter()
+                whole = _whole(view, places[seq], event)
+                rows = () if whole else _telling(view, places[seq], event)
+                known = self._totals[seq] = Counter(kind for _, kind in rows)
                 known[KEPT] = len(self._later.get(seq, ()))
-                if any(block.is_error for block in result_blocks(event)):
-                    known["error-result"] = 1
-                elif _is_source(view, places[seq]):
-                    known["source"] = 1
-                else:
-                    known.update(kind for text in said(event) for _, kind in self._telling(text))
+                if whole:
+                    known[whole] = 1
 
-    def _telling(self, text: str) -> list[tuple[str, str]]:
-        return list(telling(text, self.classify))
-
-    def _missing(self, one: Folded) -> tuple[Counter[str], Counter[str]]:
+    def _missing(self, one: Folded, view: View, place: int) -> tuple[Counter[str], Counter[str]]:
         """By kind, what a view does not show, and how much of that is in the number of a group."""
         total = self._totals[one.seq]
         missing: Counter[str] = Counter({kind: 1 for kind in WHOLE if total[kind]})
@@ -99,40 +94,57 @@ class Fidelity:
             return missing, grouped
         lines = _lines(one.view)
         standing = Counter(lines)
-        for line, kind in self._lines_of(self.references.events[one.seq]):
+        for line, kind in _telling(view, place, self.references.events[one.seq]):
             if standing[line]:
                 standing[line] -= 1
             else:
                 missing[kind] += 1
-        for kind, hidden in self._groups(lines):
+        for kind, hidden in _groups(lines):
             grouped[kind] += hidden
         return missing, grouped & missing
 
-    def _lines_of(self, event: Event) -> list[tuple[str, str]]:
-        return [row for text in said(event) for row in self._telling(text)]
 
-    def _groups(self, lines: Sequence[str]) -> list[tuple[str, int]]:
-        """The kind of each group that a view counts, and how many of its lines are not shown."""
-        found: list[tuple[str, int]] = []
-        alike = Counter(likeness(line) for line in lines)
-        for above, line in pairwise(lines):
-            group = _GROUP.match(line)
-            kind = self.classify(above) if group else None
-            if group and kind:
-                found.append((kind, max(0, int(group[1]) - alike[likeness(above)])))
-        return found
+def _groups(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The kind of each group that a view counts, and how many of its lines are not shown."""
+    if not any(map(_GROUP.match, lines)):
+        return
+    alike = likenesses(bare_lines(lines))
+    often = Counter(alike)
+    for at, line in enumerate(lines[1:]):
+        group = _GROUP.match(line)
+        kind = kind_of(lines[at]) if group else None
+        if group and kind:
+            yield kind, max(0, int(group[1]) - often[alike[at]])
 
 
 def _lines(view: ToolResult) -> list[str]:
     return [line.removesuffix("\r") for text in said(view) for line in text.split("\n")]
 
 
-def _is_source(view: View, seq: int) -> bool:
-    """Whether a result answers a call on a file of source code."""
-    for call in view.calls.answered.get(seq, ()):
-        if call is not None and is_source_path(_path(call.arguments)):
-            return True
-    return False
+def _telling(view: View, seq: int, event: Event) -> Iterator[tuple[str, str]]:
+    """The lines of a result that have a kind; what a search found and JSON are no such lines."""
+    if not _is_search(view, seq):
+        for text in said(event):
+            if not _is_json(text):
+                yield from telling(text)
+
+
+def _whole(view: View, seq: int, event: ToolResult) -> str | None:
+    """What a result is that must be shown whole; None when lines of it may be left out."""
+    if any(block.is_error for block in result_blocks(event)):
+        return "error-result"
+    calls = [call for call in view.calls.answered.get(seq, ()) if call is not None]
+    source = any(is_source_path(_path(call.arguments)) for call in calls)
+    return "source" if source and not _is_search(view, seq) else None
+
+
+def _is_search(view: View, seq: int) -> bool:
+    return any(name.lower() in SEARCH_TOOLS for name in view.calls.names.get(seq, ()))
+
+
+def _is_json(text: str) -> bool:
+    bare = text.strip()
+    return bare[:1] in ("{", "[") and bare[-1:] in ("}", "]")
 
 
 def _path(arguments: str) -> str | None:

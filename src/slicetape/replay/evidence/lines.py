@@ -1,61 +1,59 @@
-"""What kinds of lines a view must not lose: errors, warnings, failed tests, frames of a stack.
+"""The lines that a view must not lose: errors, warnings, failed tests, frames of a stack.
 
-A kind is told by the line alone, and no pattern backtracks.
+They are told as the views tell them, on the original text. A frame is one only below an error:
+elsewhere it is a line like any other.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal
+
+from slicetape.policy.views.lines import bare, blank
+from slicetape.policy.views.severity import is_error, is_frame, is_test_failure, is_warning
 
 LineKind = Literal["error", "warning", "test-failure", "stack-frame"]
 
-Classify = Callable[[str], LineKind | None]
-"""The kind of a line; None for a line that a view may leave out."""
-
 LINE_KINDS: tuple[LineKind, ...] = ("error", "warning", "test-failure", "stack-frame")
 
-_TELLING = re.compile(
-    r"(?ai:error|fatal|panic|critical|fail|traceback|exception|segmentation fault|npm err!"
-    r"|warn|deprecat)|✗|not ok|^[\t ]*E  |^[\t ]+(?:at |File \"|#[0-9])|:[0-9]+:[0-9]+",
-    re.MULTILINE,
+_STEM = re.compile(
+    r"(?ai:error|fail|warn|exception|traceback|fatal|panic|critical|deprecat|segmentation|err!"
+    r"|not ok|e  )|[✗✕✘]"
 )
-_FAILED = re.compile(r"[\t ]*+(?:✗|not ok\b|E  )|(?a:.*?\b(?:FAILED|FAIL)\b)")
-_ERROR = re.compile(
-    r"(?ai:\b(?:ERROR|FATAL|PANIC|CRITICAL|FAIL|FAILED|FAILURE|FAILS|Traceback|Exception"
-    r"|AssertionError)\b|\bSegmentation fault\b|\bpanicked at\b|\bnpm ERR!)"
-)
-_WARNING = re.compile(r"(?ai:\b(?:WARN|WARNING|deprecated|deprecation)\b)")
-_FRAME = re.compile(
-    r"[\t ]++(?:at \S|File \"|#[0-9]++ |(?a:[\w.$<>]++)\([^\n]*\)|[^\s:]++:[0-9]++:[0-9]++)"
-)
-_NUMBER = re.compile(r"[\t ]*+[0-9]++(?:[:|\t]|→)[\t ]?")
+"""What a line that has a kind has, frames left aside."""
 
 
 def kind_of(line: str) -> LineKind | None:
-    """The kind of a line, whatever number a tool put before it."""
-    numbered = _NUMBER.match(line)
-    bare = line[numbered.end() :] if numbered else line
-    if _FAILED.match(bare):
+    """The kind of a line by itself, whatever number a tool put before it."""
+    naked = bare(line)
+    if is_test_failure(naked):
         return "test-failure"
-    if _ERROR.search(line):
+    if is_error(naked):
         return "error"
-    if _WARNING.search(line):
-        return "warning"
-    return "stack-frame" if _FRAME.match(bare) else None
+    return "warning" if is_warning(naked) else None
 
 
-def telling(text: str, classify: Classify = kind_of) -> Iterator[tuple[str, LineKind]]:
-    """The lines of a text that have a kind, in order."""
-    if not _TELLING.search(text):
-        return
-    for line in text.split("\n"):
-        line = line.removesuffix("\r")
-        kind = classify(line)
-        if kind:
-            yield line, kind
+def telling(text: str) -> Iterator[tuple[str, LineKind]]:
+    """The lines of a text that have a kind, in order; lines without a stem are not looked at."""
+    at = 0
+    while (found := _STEM.search(text, at)) is not None:
+        line, at = _line(text, text.rfind("\n", at, found.start()) + 1 or at)
+        kind = kind_of(line)
+        if kind is None:
+            continue
+        yield line, kind
+        while kind != "warning" and at < len(text):
+            line, end = _line(text, at)
+            naked = bare(line)
+            if not is_frame(naked) and not blank(naked):
+                break
+            own = kind_of(line)
+            if own or not blank(naked):
+                yield line, own or "stack-frame"
+            at = end
 
 
-def likeness(line: str) -> str:
-    """What a line has in common with lines that differ in numbers and paths only."""
-    rest = re.sub(r"(?<!\S)[^\s/]*+/\S*+", "P", line)
-    return re.sub(r"[0-9]+", "0", re.sub(r"\b(?:0x[0-9a-fA-F]++|[0-9a-fA-F]{7,})\b", "H", rest))
+def _line(text: str, start: int) -> tuple[str, int]:
+    """The line that begins at `start`, and where the next one does."""
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[start:end].removesuffix("\r"), end + 1

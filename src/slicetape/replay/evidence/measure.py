@@ -17,13 +17,16 @@ from slicetape.replay.recording import Recording
 from slicetape.replay.recoverable import Reader
 from slicetape.replay.run import Run
 
+FOLDING = frozenset(("fold", "slicetape"))
+"""Policies whose first sights are always counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
     """What a run hid, and what that would have cost, by sheet.
 
-    `fidelity` is empty when no result was folded before it was first sent, `missing` unless asked
-    for. `with_reread` has None for sheets that give output no price.
+    `fidelity` is empty where the policy does not fold and no result was cut before it was first
+    sent, `missing` unless asked for. `with_reread` has None for sheets that give output no price.
     """
 
     evidence: Evidence
@@ -60,7 +63,7 @@ class Measure:
                 bill.sheet.id: float(with_recall(bill, run.sent, recalls)) for bill in bills
             },
             with_reread=_rereads(bills, run, recalls),
-            fidelity=self._first_sights(visibility),
+            fidelity=self._first_sights(visibility, folds=run.arm.policy in FOLDING),
             missing=worst(visibility, self.hits) if explain else (),
         )
 
@@ -87,8 +90,8 @@ class Measure:
         gone = HiddenCounts(hows.count("sealed"), hows.count("folded"), hows.count("dropped"))
         return evidence(counts, gone, sum(bool(predicted(row)) for row in seen))
 
-    def _first_sights(self, visibility: Visibility) -> Mapping[str, Shown]:
-        if not visibility.first:
+    def _first_sights(self, visibility: Visibility, *, folds: bool) -> Mapping[str, Shown]:
+        if not folds and not visibility.first:
             return {}
         places = {seq: visibility.place(seq) for seq in self.references.events}
         return self.fidelity.of(visibility.session.view, places, visibility.first)
