@@ -1,6 +1,7 @@
 """Where the reference hides, alters or mistakes something, and ours does not."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -260,3 +261,36 @@ def test_text_that_looks_like_our_markers_is_text() -> None:
     rows[5:8] = ["…[+3 lines / 40 chars]…", "[bash · log · 3 lines, 1 kept]", "[... and 2 more]"]
     shown = lines_of("\n".join(rows))
     assert shown[-1] == rows[-1]
+
+
+def test_one_array_in_very_many_places_is_no_work_without_end() -> None:
+    array = json.dumps([{"n": index, "pad": "p" * 40} for index in range(20)])
+    inner = ", ".join(f'"k{index}": {array}' for index in range(2000))
+    text = f'{{"wrap": {{{inner}}}, "rows": {array}}}'
+    start = time.process_time()
+    of(text)
+    assert time.process_time() - start < 2
+
+
+def test_an_array_of_wide_items_is_no_work_without_end() -> None:
+    item = json.dumps({f"key_{index}": 1 for index in range(3000)})
+    start = time.process_time()
+    of("[" + ", ".join([item, *(item for _ in range(99))]) + "]")
+    assert time.process_time() - start < 2
+
+
+def test_items_that_look_wrong_are_kept_by_level_word_or_status() -> None:
+    rows: list[dict[str, object]] = [{"id": i, "code": 0, "pad": "p" * 60} for i in range(300)]
+    wrong: list[dict[str, object]] = [
+        {"level": "FATAL"},
+        {"code": 503},
+        {"note": "connection timeout"},
+        {"errors": 2},
+        {"st\u00e9": "access denied"},
+    ]
+    for place, item in zip(range(50, 300, 50), wrong, strict=True):
+        rows[place] = {"id": place, **item}
+    rows[120] = {"id": 120, "errors": 0, "failed": None, "code": True}
+    shown = "\n".join(lines_of(json.dumps(rows)))
+    assert all(f'{{"id":{place},' in shown for place in range(50, 300, 50))
+    assert '{"id":120,' not in shown

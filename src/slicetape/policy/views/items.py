@@ -12,6 +12,7 @@ from slicetape.policy.views.rules import Rules
 
 _FEWEST_LINES = 3
 _FEWEST_IN_FIELD = 2
+_MOST_PLACES = 16
 _OPEN = ord("[")
 
 
@@ -122,10 +123,13 @@ def _part(data: bytes, name: str, array: bytes) -> tuple[str, str] | None:
     """The compact object `data` without the member `name`, and the name, as they are written.
 
     The member is found where taking its array away leaves the same object with that member null;
-    of members with one name that is the last, as for every reader of JSON.
+    of members with one name that is the last, as for every reader of JSON. An object with the
+    same array in very many places is given up.
     """
     at = data.find(b":" + array)
-    while at >= 0:
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            break
         before, after = data[: at + 1], data[at + 1 + len(array) :]
         left = msgspec.json.decode(before + b"null" + after, type=dict[str, msgspec.Raw])
         if bytes(left.get(name, b"")) == b"null":

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -12,7 +13,7 @@ from slicetape.policy.views.items import Items
 from slicetape.policy.views.subject import Condensed, Subject
 
 _HEAD_SHARE, _TAIL_SHARE = 0.3, 0.15
-_MOST_FIELDS, _MOST_CONSTANTS = 12, 6
+_MOST_FIELDS, _MOST_CONSTANTS, _MOST_TRIED = 12, 6, 40
 _LONGEST_STRING = 200
 _LONGEST_CONSTANT = 40
 _BAD_STATUS = 400
@@ -131,19 +132,21 @@ def _constants(items: Items) -> str:
     if not all(isinstance(value, dict) for value in values):
         return ""
     data = b"".join(text.encode() if isinstance(text, str) else text for text in items.texts)
-    said = []
-    for key, member in values[0].items():
-        if not (_is_short(key) and _is_short(member)):
-            continue
+    said: list[str] = []
+    if b"\\" in data:
+        return ""
+    for key, member in islice(values[0].items(), _MOST_TRIED):
         kind = type(member)
+        if not (_is_short(key) and _is_short(member)) or len(said) == _MOST_CONSTANTS:
+            continue
         if any(type(of := value.get(key)) is not kind or of != member for value in values):
             continue
         name = msgspec.json.encode(key)
-        if b"\\" not in data and data.count(name) == len(values):
+        if data.count(name) == len(values):
             said.append(f"{name.decode()}:{msgspec.json.encode(member).decode()}")
     if not said:
         return ""
-    return f"…[in all {len(values)} items: {','.join(said[:_MOST_CONSTANTS])}]…"
+    return f"…[in all {len(values)} items: {','.join(said)}]…"
 
 
 def _is_short(value: object) -> bool:
