@@ -15,11 +15,29 @@ from slicetape.surface import Session
 from slicetape.wire.lint import CHAT
 from story import Story, header
 
-NAMES = (
-    "alpha_one src/app/main.py src/app src/app/main port_7443 7443 74431 1.2.345 v1.2.345 "
-    "config.toml:12 a-b-c-d-e retry_count x1234567 服务器端口 服务器端口号 ひらがなです short_ "
-    "PATH_TO it's_here foo.bar. foo.bar_baz"
-).split()
+NAMES = [
+    "alpha_one",
+    "src/app/main.py",
+    "src/app",
+    "src/app/main",
+    "port_7443",
+    "7443",
+    "74431",
+    "1.2.345",
+    "v1.2.345",
+    "config.toml:12",
+    "a-b-c-d-e",
+    "retry_count",
+    "x1234567",
+    "服务器端口",
+    "服务器端口号",
+    "ひらがなです",
+    "short_",
+    "PATH_TO",
+    "it's_here",
+    "foo.bar.",
+    "foo.bar_baz",
+]
 JOINTS = ("\n", " ", "\n", ": ", ", ", " = ", "\r\n", ".", "/", "")
 
 
@@ -34,7 +52,7 @@ def text(random: Random, size: int) -> str:
 
 def told(seed: int, turns: int = 5) -> Story:
     """A session of some turns; what is said and returned shares few words."""
-    random = Random(seed)  # noqa: S311
+    random = Random(seed)
     story = Story()
     story.system(text(random, 3))
     for _ in range(random.randrange(2, turns + 1)):

@@ -41,7 +41,7 @@ def test_every_arm_hides_what_the_definition_says(name: str, window: int) -> Non
 
 @pytest.mark.parametrize("seed", range(30))
 def test_views_and_entries_together_hide_what_the_definition_says(seed: int) -> None:
-    random = Random(seed)  # noqa: S311
+    random = Random(seed)
     watched = Watched(told(seed))
     prestep = Prestep(watched.session, HistorySettings(seal_only_if_shorter=False))
 
