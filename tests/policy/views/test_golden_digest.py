@@ -53,11 +53,19 @@ CHANGED: dict[tuple[str, ...], tuple[str, str]] = {
     ("count_groups",): (
         "D4: a log view counts each group of like lines",
         (
-            "log/pytest-2 log/cargo-0 log/cargo-2 log/app-0 log/app-1 log/app-4 log/app-5 "
+            "log/pytest-2 log/cargo-0 log/cargo-2 log/app-1 log/app-5 "
             "log/app-identical-errors log/errors-differ-only-in-hex log/ansi "
-            "log/errors-differ-in-prefix log/crlf log/log-30pct log/policy-maxErrors1 "
-            "log/policy-maxErrors30 log/policy-context0 log/policy-context10 log/policy-ratio1"
+            "log/errors-differ-in-prefix log/log-30pct log/policy-maxErrors1 "
+            "log/policy-maxErrors30 log/policy-context10 log/policy-ratio1"
         ),
+    ),
+    ("end_traces",): (
+        "D4: a log view shows which exception a trace ends in",
+        "log/app-2 log/numbered-prefix-log log/unknown-tool-log log/bash-with-path-arg",
+    ),
+    ("count_groups", "end_traces"): (
+        "D4: a log view shows the end of a trace, and counts each group of like lines",
+        "log/app-0 log/app-4 log/crlf log/policy-context0",
     ),
     ("count_groups", "show_failures"): (
         "D4: a log view shows failed tests that differ in names only, and counts the others",

@@ -77,6 +77,22 @@ def test_each_failed_test_has_its_line_though_they_are_alike() -> None:
     assert not any(line.startswith("…[×") for line in shown)
 
 
+def test_a_trace_is_shown_to_the_exception_it_ends_in() -> None:
+    frames = [
+        line
+        for depth in range(20)
+        for line in (f'  File "m{depth}.py", line {depth}, in f', f"    return g{depth}()")
+    ]
+    end = "KeyError: 'user'"
+    trace = ["Traceback (most recent call last):", *frames, end]
+    shown = lines_of("\n".join([*noise(40), *trace, *noise(40)]))
+    assert shown[shown.index(end) - 1] == frames[-1]
+    assert end not in lines_of(
+        "\n".join([*noise(40), *trace, *noise(40)]), rules=replace(RULES, end_traces=False)
+    )
+    assert of("\n".join([*noise(40), *trace[:-1]])).view is not None
+
+
 def test_of_many_failed_tests_the_first_and_the_last_are_shown_and_all_are_counted() -> None:
     rows = [f"tests/test_m.py::test_{index} PASSED" for index in range(900)]
     for index in range(100, 800):

@@ -56,12 +56,8 @@ def condense_json(subject: Subject, items: Items) -> Condensed:
     return subject.admit(view, "json", view.count("\n") + 1)
 
 
-def looks_wrong(value: object) -> bool:
-    """Whether an item looks like an error: by a key, a short string, a status or a level."""
-    return isinstance(value, dict) and (_bad_verdict(value) or _says_wrong(value, {}))
-
-
 def _bad_verdict(value: dict[str, Any]) -> bool:
+    """Whether an item looks like an error by its status or level."""
     for key in _STATUSES:
         code = value.get(key)
         if isinstance(code, int | float) and code >= _BAD_STATUS:
@@ -71,7 +67,10 @@ def _bad_verdict(value: dict[str, Any]) -> bool:
 
 
 def _says_wrong(value: dict[str, Any], known: dict[str, bool]) -> bool:
-    """`known` remembers which keys are named like errors."""
+    """Whether an item looks like an error by a key or a short string.
+
+    `known` remembers which keys are named like errors.
+    """
     for key, member in value.items():
         wrong = known.get(key)
         if wrong is None:
@@ -102,7 +101,7 @@ def _pick(unique: list[int], items: Items, settings: DigestSettings) -> set[int]
 
 
 def _has_stem(text: str | bytes) -> bool:
-    """False only where no key and no string of an item can have a word of an error."""
+    """False only where no key and no string of an item can have the word of an error."""
     low = text.lower()
     if isinstance(low, str):
         return "\\u" in low or any(stem in low for stem in _STEMS)

@@ -4,11 +4,12 @@ import re
 from itertools import starmap
 
 from slicetape.policy.views.lines import blank, kept_indices, render
-from slicetape.policy.views.severity import Level, is_frame, is_test_failure, levels
+from slicetape.policy.views.severity import Level, is_frame, is_test_failure, is_trace_start, levels
 from slicetape.policy.views.subject import Condensed, Subject
 
 _FIRST, _LAST = 3, 6
 _FAILURE_GROUPS = 3
+_FRAME_LINES = 2
 
 _HEX = re.compile(
     r"(?a:[0-9a-fA-F](?:(?<=0)x[0-9a-fA-F]++|(?<!\w[0-9a-fA-F])[0-9a-fA-F]{6,}+(?!\w)))"
@@ -85,7 +86,7 @@ def _keep(subject: Subject, groups: Groups) -> bytearray:
         [group[0] for (of, _), group in groups.items() if of == level]
         for level in (Level.ERROR, Level.WARNING)
     )
-    walked = 0
+    walked = ended = 0
     for pick in sorted({*errors[:most], *errors[-1:]}):
         _flag(keep, pick - around, pick + around + 1)
         index = max(pick + 1, walked)
@@ -93,11 +94,21 @@ def _keep(subject: Subject, groups: Groups) -> bytearray:
             keep[index] = 1
             index += 1
         walked = max(walked, index)
+        if subject.rules.end_traces and pick >= ended and is_trace_start(subject.naked[pick]):
+            ended = _trace_end(subject.naked, pick + 1)
+            _flag(keep, max(pick, ended - _FRAME_LINES), ended + 1)
     if subject.rules.show_failures:
         _show_failures(subject, groups, keep)
     for pick in (*others[: max(2, most // 2)], *others[-1:]):
         _flag(keep, pick - around, pick + around + 1)
     return keep
+
+
+def _trace_end(naked: list[str], index: int) -> int:
+    """The line that names the exception: the first of a trace that is not indented."""
+    while index < len(naked) and (naked[index][:1].isspace() or not naked[index]):
+        index += 1
+    return index
 
 
 def _show_failures(subject: Subject, groups: Groups, keep: bytearray) -> None:

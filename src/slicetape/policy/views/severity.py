@@ -92,6 +92,11 @@ def is_frame(line: str) -> bool:
     return _FRAME.match(line) is not None
 
 
+def is_trace_start(line: str) -> bool:
+    """Whether a line begins a trace that ends in the name of the exception."""
+    return line.startswith("Traceback (most recent call last)")
+
+
 def level(line: str, rules: Rules = RULES) -> Level:
     """The level of one line."""
     return _level(line, _lower(line), rules)
