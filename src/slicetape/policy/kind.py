@@ -58,11 +58,6 @@ _LOG_WORD = any_of(
 )
 _LOG_MARK = re.compile(r"(?a:(?:npm (?:ERR|WARN)!|warning:|error:|error\[E[0-9]++\]))")
 _LOG_MARK_START = re.compile(rf"{BLANK}*+[✔✕✘]")
-_LONGEST_COMMAND = 2000
-_PRINTER = re.compile(r"\s*+(?:cat|head|tail|sed -n|nl|bat|less|more)(?=\s|\Z)")
-_OPTION = re.compile(r"-.*|[+0-9,$]++p?|")
-_SILENCED = re.compile(r"[0-9]>(?:/dev/null|&[0-9])")
-_SPECIAL = re.compile(r"[;&<>`\n(*?]")
 _DIFF_WINDOW = 4000
 _GIT = re.compile(r"^diff --(?:git|combined|cc) ", re.MULTILINE)
 _UNIFIED = tuple(
@@ -76,27 +71,6 @@ def is_source_path(path: str | None) -> bool:
         return False
     _, dot, ending = path.rpartition(".")
     return dot == "." and ending.lower() in _SOURCE_ENDINGS
-
-
-def shown_path(command: str) -> str | None:
-    """The file that a shell command prints a part of, None when it does something else.
-
-    Told are `cat`, `head`, `tail`, `sed -n`, `nl`, `bat`, `less` and `more` of files, also behind
-    `cd … &&` and before `| head` and its like. Of several files, one that is no source, if any.
-    Nothing is run or opened.
-    """
-    if len(command) > _LONGEST_COMMAND:
-        return None
-    *before, last = _SILENCED.sub("", command).strip().split("&&")
-    first, *pipes = last.split("|")
-    found = _PRINTER.match(first)
-    if not found or _SPECIAL.search(last) or not all(map(_PRINTER.match, pipes)):
-        return None
-    if not all(step.lstrip().startswith("cd ") for step in before):
-        return None
-    words = [word.strip("'\"") for word in first[found.end() :].split()]
-    files = [word for word in words if not _OPTION.fullmatch(word)]
-    return next((file for file in files if not is_source_path(file)), files[0] if files else None)
 
 
 def is_diff(text: str) -> bool:

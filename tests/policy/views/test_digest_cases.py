@@ -2,17 +2,18 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from slicetape.policy.settings import DigestSettings
 from slicetape.policy.views import RULES, Condensed, condense
 
-SETTINGS = DigestSettings()
+SETTINGS = DigestSettings(min_chars=6000, log_min_chars=512, max_keep_ratio=0.55)
 
 
 def of(text: str, tool: str = "bash", path: str | None = None, **policy: float) -> Condensed:
-    settings = DigestSettings(**policy)  # type: ignore[arg-type]
+    settings = replace(SETTINGS, **policy)  # type: ignore[arg-type]
     return condense(text, tool, path, settings=settings, rules=RULES)
 
 

@@ -13,11 +13,9 @@ from slicetape.policy.settings import DigestSettings
 from slicetape.policy.views import REFERENCE, RULES, Rules, condense
 
 FILES = ("code", "data", "diff", "json", "log", "misc", "search")
-CASES = [
-    case
-    for name in FILES
-    for case in json.loads(shared(f"golden/digest/{name}.json").read_text())["cases"]
-]
+RECORDED = [json.loads(shared(f"golden/digest/{name}.json").read_text()) for name in FILES]
+CASES = [case for recorded in RECORDED for case in recorded["cases"]]
+DEFAULTS = RECORDED[0]["defaultPolicy"]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 
 CHANGED: dict[tuple[str, ...], tuple[str, str]] = {
@@ -95,7 +93,7 @@ OFF = {case: rules for rules, (_, cases) in CHANGED.items() for case in cases.sp
 def decision(case: dict[str, Any], rules: Rules) -> tuple[str | None, str, int, int]:
     policy = {
         snake(key): math.inf if value == "Infinity" else value
-        for key, value in case["policy"].items()
+        for key, value in (DEFAULTS | case["policy"]).items()
     }
     settings = DigestSettings(**policy)
     found = condense(case["input"], case["tool"], case["path"], settings=settings, rules=rules)

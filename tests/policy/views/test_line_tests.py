@@ -143,31 +143,6 @@ def test_other_paths_are_no_source(path: str | None) -> None:
     assert not kind.is_source_path(path)
 
 
-@pytest.mark.parametrize(
-    ("command", "path"),
-    [
-        ("cat x.py", "x.py"),
-        ("cd /srv/demo && sed -n '1,80p' src/x.py", "src/x.py"),
-        ("sed -n '10,$p' x.py 2>/dev/null", "x.py"),
-        ("head -n 40 'src/a.py'", "src/a.py"),
-        ("nl -ba x.rs | head -50", "x.rs"),
-        ("tail -n +20 x.py", "x.py"),
-        ("cat x.py notes.md", "notes.md"),
-        ("cat", None),
-        ("cat x.py | grep -n foo", None),
-        ("cat x.py; ls", None),
-        ("cat < x.py", None),
-        ("make && cat x.py", None),
-        ("python x.py", None),
-        ("catalog x.py", None),
-        ("cat " + "x" * 5000 + ".py", None),
-        ("", None),
-    ],
-)
-def test_a_command_that_prints_a_file_says_which(command: str, path: str | None) -> None:
-    assert kind.shown_path(command) == path
-
-
 def test_a_mark_within_a_word_is_none() -> None:
     assert not kind.is_marked_line("myerror: x, _warning: y")
     assert kind.is_marked_line("myerror: x, error: y")

@@ -9,7 +9,7 @@ import pytest
 from slicetape.policy.settings import DigestSettings
 from slicetape.policy.views import RULES, Condensed, Rules, condense
 
-SETTINGS = DigestSettings()
+SETTINGS = DigestSettings(min_chars=6000, log_min_chars=512, max_keep_ratio=0.55)
 
 
 def of(text: str, tool: str = "bash", path: str | None = None, rules: Rules = RULES) -> Condensed:
@@ -85,12 +85,12 @@ def test_a_trace_is_shown_to_the_exception_it_ends_in() -> None:
     ]
     end = "KeyError: 'user'"
     trace = ["Traceback (most recent call last):", *frames, end]
-    shown = lines_of("\n".join([*noise(40), *trace, *noise(40)]))
+    shown = lines_of("\n".join([*noise(90), *trace, *noise(90)]))
     assert shown[shown.index(end) - 1] == frames[-1]
     assert end not in lines_of(
-        "\n".join([*noise(40), *trace, *noise(40)]), rules=replace(RULES, end_traces=False)
+        "\n".join([*noise(90), *trace, *noise(90)]), rules=replace(RULES, end_traces=False)
     )
-    assert of("\n".join([*noise(40), *trace[:-1]])).view is not None
+    assert of("\n".join([*noise(200), *trace[:-1]])).view is not None
 
 
 def test_of_many_failed_tests_the_first_and_the_last_are_shown_and_all_are_counted() -> None:
