@@ -19,6 +19,9 @@ from slicetape.recall.tools import Recall, dispatch
 from slicetape.surface import messages
 from story import Story, blocks
 
+DIGEST = DigestSettings(min_chars=6000, log_min_chars=512, max_keep_ratio=0.55)
+"""The sizes that stories assume; those of the product may change."""
+
 
 class FoldedStory(Story):
     """`says` enters a step first; without `history` nothing is sealed. Settings are `fold.*`."""
@@ -37,9 +40,7 @@ class FoldedStory(Story):
         self.made: list[Prepared] = []
         self.recalls = True
         self.spills = SessionSpills(self.session.log.events, self.session.log.blobs, known)
-        self.folding = Folding(
-            fold=FoldSettings(**fold), digest=digest or DigestSettings(), rules=rules
-        )
+        self.folding = Folding(fold=FoldSettings(**fold), digest=digest or DIGEST, rules=rules)
         self.history = history
         self.prestep = self.new_prestep()
 

@@ -2,11 +2,12 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import msgspec
 import pytest
 
-from folded_story import FoldedStory, document, noisy_log, text_at
+from folded_story import DIGEST, FoldedStory, document, noisy_log, text_at
 from slicetape.log.events import ToolResult
 from slicetape.log.messages import Message, Source, Text, ToolResultBlock
 from slicetape.log.payloads import ToolResultData
@@ -184,7 +185,15 @@ class TestWhatStays:
     @pytest.mark.parametrize(
         "command",
         [
-            *("python a.py", "cat a.py | wc", "cat log.txt", "cat 'a.py", "", "x" * 3_000),
+            *(
+                "python a.py",
+                "cat a.py | wc",
+                "cat a.py b.txt",
+                "cat log.txt",
+                "cat 'a.py",
+                "",
+                "x" * 3_000,
+            ),
             *(
                 ["cat", "a.py"],
                 None,
@@ -303,7 +312,7 @@ class TestPins:
         assert story.is_folded(result)
 
     def test_case_183_rules_stay_and_a_page_does_not(self) -> None:
-        story = started(pin_steps=2, digest=DigestSettings(min_chars=1_000))
+        story = started(pin_steps=2, digest=replace(DIGEST, min_chars=1_000))
         rules = story.uses("read", {"file_path": "rules.md"}, document(90))
         page = story.uses("fetch_page", {"url": "https://host/x"}, document(400))
         story.says("done")

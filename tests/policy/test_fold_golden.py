@@ -8,13 +8,12 @@ import msgspec
 import pytest
 
 from data import shared
+from fold_cases import counts, folding_of
 from sealing_cases import session_of
 from slicetape.log.codec import decode_event
 from slicetape.log.events import ToolResult
 from slicetape.policy.fold import plan_fold
 from slicetape.policy.fold_state import FoldState
-from slicetape.policy.fold_view import Folding
-from slicetape.policy.settings import DigestSettings, FoldSettings
 from slicetape.policy.views import REFERENCE, RULES, Rules
 from slicetape.surface import Session
 from story import raw
@@ -22,16 +21,6 @@ from story import raw
 CASES = {
     case["id"]: case for case in json.loads(shared("golden/fold/cases.json").read_text())["cases"]
 }
-
-
-def folding_of(config: dict[str, Any], rules: Rules) -> Folding:
-    digest = {_snake(key): value for key, value in config["digest"].items()}
-    fold = {_snake(key): value for key, value in config.items() if key != "digest"}
-    return Folding(fold=FoldSettings(**fold), digest=DigestSettings(**digest), rules=rules)
-
-
-def _snake(key: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
 
 
 def append(session: Session, rows: list[Any]) -> None:
@@ -43,7 +32,8 @@ def append(session: Session, rows: list[Any]) -> None:
 def replay(case: dict[str, Any], rules: Rules) -> list[tuple[list[Any], dict[str, Any]]]:
     """What each round folded, and the counts after it."""
     session = session_of(case["preexisting"])
-    folding = folding_of(case["config"], rules)
+    fold = {key: value for key, value in case["config"].items() if key != "digest"}
+    folding = folding_of(fold, case["config"]["digest"], rules)
     state = FoldState.of(session.view)
     found = []
     for round in case["rounds"]:
@@ -53,7 +43,7 @@ def replay(case: dict[str, Any], rules: Rules) -> list[tuple[list[Any], dict[str
             original = session.view.events[fold.seq]
             assert isinstance(original, ToolResult)
             folded.append(session.append(fold.event(original, 1)))
-        found.append(([said(event) for event in folded], counts(state)))
+        found.append(([said(event) for event in folded], counts(state.stats)))
     return found
 
 
@@ -61,18 +51,6 @@ def said(event: Any) -> Any:
     row = msgspec.to_builtins(event)
     return {key: row[key] for key in ("seq", "data", "surfaceOp")} | {
         "sources": list(event.sources)
-    }
-
-
-def counts(state: FoldState) -> dict[str, Any]:
-    stats = state.stats
-    return {
-        "folded": stats.folded,
-        "charsBefore": stats.chars_before,
-        "charsAfter": stats.chars_after,
-        "expanded": stats.expanded,
-        "backedOff": list(stats.backed_off),
-        "spilled": stats.spilled,
     }
 
 
