@@ -19,7 +19,8 @@ from time import perf_counter
 from slicetape.formats.source import Transcript
 from slicetape.replay.arms import arms
 from slicetape.replay.replay import Options, recordings, replay_session
-from slicetape.replay.report import SessionReport, totals
+from slicetape.replay.report import SessionReport
+from slicetape.replay.totals import totals
 
 LIMIT_S = 180.0
 POLICY_MS = 0.5

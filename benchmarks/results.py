@@ -15,7 +15,8 @@ from pathlib import Path
 
 from slicetape.replay.arms import arms
 from slicetape.replay.replay import Options, recordings, replay_session
-from slicetape.replay.report import SessionReport, totals
+from slicetape.replay.report import SessionReport
+from slicetape.replay.totals import totals
 
 ONLY_IF_SHORTER = "tape{history.sealOnlyIfShorter=true}"
 ARMS = f"compact,mask:30,tape,{ONLY_IF_SHORTER}"

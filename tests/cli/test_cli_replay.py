@@ -137,7 +137,7 @@ class TestDemo:
         assert ran.code == 0
         lines = ran.out.splitlines()
         assert max(map(len, lines)) <= 100
-        assert len(lines) < 80
+        assert len(lines) < 88
         call = next(line[2:] for line in lines if line.startswith("> expand_result("))
         assert any(call in line and line.startswith("  [tool turn") for line in lines)
         assert any(line.startswith("  [slice tape v1 · turns") for line in lines)
@@ -154,6 +154,10 @@ class TestDemo:
             "lint",
             "entries",
             "recoverable",
+            "visible",
+            "tool",
+            "clean",
+            "recalls/step",
         ):
             assert f"{word}: " in text or f"{word}, " in text, word
 

@@ -9,7 +9,8 @@ import pytest
 from data import shared
 from slicetape.replay.arms import arms
 from slicetape.replay.replay import Options, recordings, replay_session
-from slicetape.replay.report import SessionReport, totals
+from slicetape.replay.report import SessionReport
+from slicetape.replay.totals import totals
 
 FILES = (
     *(f"claude-code/cc-{n:02}.jsonl" for n in range(1, 15)),

@@ -11,11 +11,10 @@ from slicetape.replay.report import Report, SessionReport
 _FIGURES = ["arm", "visible", "tool", "clean", "recalls/step", "recall@5"]
 
 NOTES = """\
-visible: of the references (rare words that the model wrote, from at most three earlier texts), \
-those that stood in the request of their step; tool: those that came from results alone; clean: \
-steps with references that hid none; recalls/step: steps that copied one that was hidden and came \
-from results alone into a call; recall@5: hidden ones that recall_search finds among its first \
-five hits; +recall: the cost had each such step recalled what it lacked. -: of fewer than 30."""
+references: rare words that the model took from earlier texts. visible: of these, those still in \
+the request; tool: of those from results alone; clean: steps that missed none; recalls/step: steps \
+that put a missing one from results into a call; recall@5: missing ones that a search finds in \
+five hits; +: the cost, had each such step recalled what it missed. Shares of fewer than 30: -."""
 
 
 def session_lines(session: SessionReport, prices: Sequence[str], width: int) -> Iterator[str]:
@@ -66,7 +65,7 @@ def _behind(evidence: Evidence) -> str:
 
 
 def _heads(prices: Sequence[str]) -> tuple[list[Row], list[Row]]:
-    return [list(_FIGURES)], [["arm", *(f"+recall {id}" for id in prices)]]
+    return [list(_FIGURES)], [["arm", *(f"{id}+" for id in prices)]]
 
 
 def _figures(evidence: Evidence) -> Row:

@@ -8,7 +8,7 @@ whatever it looks like.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,24 +18,12 @@ from slicetape.log.messages import Block, Reasoning, Text, ToolCall, text_of
 from slicetape.policy.entry import original_of
 from slicetape.recall.records import result_blocks, source_name, text_parts
 from slicetape.recall.tools import Recall, dispatch
+from slicetape.replay.printed import EXPAND, named_results, named_turns, printed_lines
 from slicetape.surface import View
 
 Ask = Callable[[str, Mapping[str, object]], str]
 """A recall tool by name and its arguments, to the text it returns. RecallError when it fails."""
 
-_EXPAND = re.compile(
-    r'expand_result\(\{"seq": ?(\d{1,15}), ?"formatVersion": ?(\d{1,9})'
-    r'(?:, ?"block": ?(\d{1,9}))?\}\)'
-)
-_EXPAND_RECIPE = re.compile(r'expand_result\(\{"seq":<q>,"formatVersion":(\d{1,9})\}\)')
-_TURN_RECIPE = 'recall_turn({"turn":"<n>","view":"dialogue"})'
-_TURN = re.compile(r"\[turn (\d{1,15})\]")
-_EACH_TURN = re.compile(
-    r'recall_turn\(\{"turn":"(\d{1,15})"\}\); repeat for each turn through (\d{1,15})\]'
-)
-_EARLIER = re.compile(r"\[earlier checkpoint covered turns (\d{1,15})-(\d{1,15}); recall_turn")
-_MORE = re.compile(r"\[\+\d+ more tool results · seqs ([\d, …]+)\]")
-_REPLY = re.compile(r"\[reply .{1,80} @sha256:(\w{1,64})\]")
 _HIT_TURN = re.compile(r'recall_turn\(\{"turn":"(\d{1,15})"')
 _FULL = re.compile(r'recall_turn\(\{"turn":"(\d{1,15})","view":"full"\}\)')
 
@@ -111,21 +99,21 @@ class Reader:
 
     def follow(self, entry: str) -> None:
         """Call everything an entry names, then every result that a turn page names."""
-        lines = list(_printed(entry))
-        for turn in _turns(lines, self._view):
+        lines = list(printed_lines(entry))
+        for turn in named_turns(lines, self._view):
             self._turn(turn)
-        self._expand(_results(lines))
+        self._expand(named_results(lines))
 
     def follow_view(self, text: str) -> None:
         """Call what the head of a view names."""
-        self._expand(_EXPAND.findall(text.partition("\n")[0]))
+        self._expand(EXPAND.findall(text.partition("\n")[0]))
 
     def search(self, query: str) -> None:
         """Search, and call what the hits name."""
         page = self._call("recall_search", {"query": query})
         for line in page.split("\n")[1:]:
             locator = line.rpartition(" → ")[2]
-            self._expand(_EXPAND.findall(locator))
+            self._expand(EXPAND.findall(locator))
             turn = _HIT_TURN.match(locator)
             if turn:
                 self._turn(int(turn[1]))
@@ -163,7 +151,7 @@ class Reader:
         if turn not in self._dialogues:
             page = self._call("recall_turn", {"turn": str(turn), "view": "dialogue"})
             self._dialogues[turn] = page
-            self._expand(_EXPAND.findall(page))
+            self._expand(EXPAND.findall(page))
 
     def _expand(self, locators: Iterable[tuple[str, str, str]]) -> None:
         for seq, version, block in locators:
@@ -188,39 +176,6 @@ class Reader:
             return self._ask(name, arguments)
         except RecallError as error:
             return str(error)
-
-
-def _printed(entry: str) -> Iterator[str]:
-    """The lines of an entry that are its own, not those of a reply in it."""
-    end = ""
-    for line in entry.split("\n"):
-        if not end:
-            yield line
-            reply = _REPLY.fullmatch(line)
-            end = f"[end reply @sha256:{reply[1]}]" if reply else ""
-        elif line == end:
-            end = ""
-
-
-def _turns(lines: Sequence[str], view: View) -> Iterator[int]:
-    """The turns that an entry says how to recall; of a range only those that are recorded."""
-    recipe = _TURN_RECIPE in lines[0]
-    for line in lines:
-        if recipe and (one := _TURN.fullmatch(line)):
-            yield int(one[1])
-        elif several := _EACH_TURN.search(line) or _EARLIER.match(line):
-            last = min(int(several[2]), view.turns.last_turn)
-            yield from filter(view.turns.is_recorded, range(int(several[1]), last + 1))
-
-
-def _results(lines: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Seq, format version and block, if any, of the results that an entry says how to expand."""
-    recipe = _EXPAND_RECIPE.search(lines[0])
-    for line in lines[1:]:
-        yield from _EXPAND.findall(line)
-        more = _MORE.fullmatch(line)
-        if more and recipe:
-            yield from ((seq, recipe[1], "") for seq in re.findall(r"\d+", more[1]))
 
 
 def _messages_of(page: str) -> Mapping[str, Sequence[Said]]:

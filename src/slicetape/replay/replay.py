@@ -24,9 +24,9 @@ from slicetape.replay.report import (
     SessionReport,
     arm_report,
     recorded_report,
-    totals,
 )
 from slicetape.replay.run import Setting, run
+from slicetape.replay.totals import totals
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.lint import CHAT, MESSAGES
 from slicetape.wire.openai_chat import ChatWire

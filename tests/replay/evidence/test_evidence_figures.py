@@ -115,7 +115,7 @@ class TestReport:
 
     def test_the_table_has_the_figures_and_the_worst(self, report: Report) -> None:
         text = "\n".join(report_lines(report, 200))
-        for part in ("visible", "tool", "clean", "recalls/step", "+recall rel-30", "of 6 sessions"):
+        for part in ("visible", "tool", "clean", "recalls/step", "rel-30+", "of 6 sessions"):
             assert part in text
         assert "the worst that tape hid:" in text
         assert 'expand_result({"seq":' in text
