@@ -38,7 +38,7 @@ CHANGED: dict[tuple[str, ...], tuple[str, str]] = {
     ),
     ("jsonl",): (
         "D12: lines of JSON are condensed as such",
-        "json/jsonl-0 json/jsonl-1 json/jsonl-2 json/jsonl-arrays",
+        "json/jsonl-1 json/jsonl-2 json/jsonl-arrays",
     ),
     ("own_bytes",): (
         "D12: JSON items keep their own bytes",
@@ -68,6 +68,17 @@ CHANGED: dict[tuple[str, ...], tuple[str, str]] = {
     ("count_groups", "show_failures"): (
         "D4: a log view shows failed tests that differ in names only, and counts the others",
         "log/jest-3 log/tap",
+    ),
+    ("show_errors",): (
+        "D4: data that a command printed keeps its first errors and counts the others",
+        (
+            "json/invalid-json json/trailing-comma json/jsonl-mixed-invalid log/npm-0 log/npm-2 "
+            "log/eslint log/log-29pct"
+        ),
+    ),
+    ("jsonl", "show_errors"): (
+        "D12: lines of JSON are condensed as such; D4: data keeps its first errors",
+        "json/jsonl-0",
     ),
     ("more_marks",): (
         "D4: `warning:` makes a line log-like",

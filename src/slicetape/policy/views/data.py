@@ -5,7 +5,9 @@ import re
 
 from slicetape.policy.kind import BLANK
 from slicetape.policy.settings import DigestSettings
-from slicetape.policy.views.lines import render
+from slicetape.policy.views.lines import kept_indices, render
+from slicetape.policy.views.logs import footer, groups_of
+from slicetape.policy.views.severity import Level, levels
 from slicetape.policy.views.subject import Condensed, Subject
 
 _MOSTLY = 0.8
@@ -28,8 +30,11 @@ def cut(line: str, settings: DigestSettings) -> str:
     return f"{line[:head]} …[+{missing} chars]… {line[len(line) - tail :]}"
 
 
-def condense_data(subject: Subject) -> Condensed:
-    """The view of a text that is none of the other kinds."""
+def condense_data(subject: Subject, *, printed: bool = True) -> Condensed:
+    """The view of a text that is none of the other kinds.
+
+    `printed` says that a command printed it: then its first errors are shown wherever they stand.
+    """
     settings = subject.settings
     if len(subject.text) < settings.min_chars:
         return subject.whole("data")
@@ -37,9 +42,33 @@ def condense_data(subject: Subject) -> Condensed:
     if max(map(len, subject.lines)) > settings.max_line_chars:
         short = subject.with_text("\n".join([cut(line, settings) for line in subject.lines]))
     kept = _kept(short.naked, settings)
+    below = ""
+    if subject.rules.show_errors and printed:
+        kept, below = _with_errors(subject, kept)
     originals = subject.lines if subject.rules.original_chars else short.lines
     view = render(short.lines, kept, originals=originals, is_blank=short.naked)
-    return subject.admit(view, "data", len(kept))
+    admitted = subject.admit(view, "data", len(kept), below=len(below))
+    if admitted.view is None:
+        return admitted
+    return Condensed(view + below, "data", subject.total, len(kept))
+
+
+def _with_errors(subject: Subject, kept: list[int]) -> tuple[list[int], str]:
+    """The kept lines with the first errors of each sort, and what is said of hidden ones."""
+    found = levels(subject.naked, subject.rules)
+    keep = bytearray(subject.total)
+    for index in kept:
+        keep[index] = 1
+    most = subject.settings.log_max_errors
+    firsts = [
+        group[0]
+        for (level, _), group in groups_of(subject.naked, found).items()
+        if level == Level.ERROR
+    ]
+    for index in (*firsts[:most], *firsts[-1:]):
+        keep[index] = 1
+    shown = kept_indices(keep)
+    return shown, footer(found, keep, subject.total - len(shown))
 
 
 def _kept(naked: list[str], settings: DigestSettings) -> list[int]:

@@ -6,29 +6,35 @@ from collections.abc import Mapping, Sequence
 from slicetape.policy.kind import BLANK
 
 _NUMBER = re.compile(rf"{BLANK}*+[0-9]++[:|]{BLANK}?")
+_ARROWED = re.compile(rf"{BLANK}*+[0-9]++(?:[:|]{BLANK}?|→)")
 _TIME = re.compile(r"\[?[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?![0-9:])")
 _COLOUR = re.compile(r"\x1b\[[0-9;:?]*+[A-Za-z]")
 _NUMBERED = frozenset("0123456789 \t\r\f\v")
 
 
-def bare(line: str, *, keep_times: bool = True) -> str:
+def bare(line: str, *, keep_times: bool = True, arrows: bool = True) -> str:
     """`line` without the number that a tool put before it.
 
-    With `keep_times` the hour of a time at the start is no number of a line.
+    With `keep_times` the hour of a time at the start is no number of a line; with `arrows` a
+    number may end in an arrow.
     """
-    found = _NUMBER.match(line)
+    found = (_ARROWED if arrows else _NUMBER).match(line)
     if found is None or (keep_times and _TIME.match(line)):
         return line
     return line[found.end() :]
 
 
 def bare_lines(
-    lines: Sequence[str], *, keep_times: bool = True, see_colours: bool = True
+    lines: Sequence[str],
+    *,
+    keep_times: bool = True,
+    see_colours: bool = True,
+    arrows: bool = True,
 ) -> list[str]:
     """Every line as classification looks at it: without number and, if asked, colour codes."""
     start = _NUMBERED
     naked = [
-        bare(line, keep_times=keep_times)
+        bare(line, keep_times=keep_times, arrows=arrows)
         if line and (line[0] in start or line[0] >= "\x7f")
         else line
         for line in lines
@@ -36,7 +42,7 @@ def bare_lines(
     if see_colours:
         for index, line in enumerate(naked):
             if "\x1b" in line:
-                naked[index] = bare(_COLOUR.sub("", line), keep_times=keep_times)
+                naked[index] = bare(_COLOUR.sub("", line), keep_times=keep_times, arrows=arrows)
     return naked
 
 

@@ -52,19 +52,20 @@ def condense_log(subject: Subject) -> Condensed:
     if len(subject.text) < subject.settings.log_min_chars:
         return subject.whole("log")
     found = levels(subject.naked, subject.rules)
-    groups = _groups(subject.naked, found)
+    groups = groups_of(subject.naked, found)
     keep = _keep(subject, groups)
     kept = kept_indices(keep)
     after = _counts(groups, keep) if subject.rules.count_groups else {}
     view = render(subject.lines, kept, after=after, is_blank=subject.naked)
-    footer = _footer(found, keep, subject.total - len(kept))
-    admitted = subject.admit(view, "log", len(kept), below=len(footer))
+    below = footer(found, keep, subject.total - len(kept))
+    admitted = subject.admit(view, "log", len(kept), below=len(below))
     if admitted.view is None:
         return admitted
-    return Condensed(view + footer, "log", subject.total, len(kept))
+    return Condensed(view + below, "log", subject.total, len(kept))
 
 
-def _groups(naked: list[str], found: bytearray) -> Groups:
+def groups_of(naked: list[str], found: bytearray) -> Groups:
+    """The marked lines, grouped by level and by what they have in common, in order."""
     marked = [index for index, level in enumerate(found) if level]
     groups: Groups = {}
     for index, alike in zip(marked, likenesses([naked[i] for i in marked]), strict=True):
@@ -144,7 +145,8 @@ def _counts(groups: Groups, keep: bytearray) -> dict[int, str]:
     return after
 
 
-def _footer(found: bytearray, keep: bytearray, lines: int) -> str:
+def footer(found: bytearray, keep: bytearray, lines: int) -> str:
+    """The last line of a view that hides marked lines, with its line end; empty when none."""
     hidden = bytes(level for level, shown in zip(found, keep, strict=True) if not shown)
     errors, others = hidden.count(Level.ERROR), hidden.count(Level.WARNING)
     if not errors and not others:

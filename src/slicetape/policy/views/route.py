@@ -70,7 +70,9 @@ def _route(subject: Subject, tool: str, path: str | None) -> Condensed:
         return condense_json(subject, items)
     if source or is_source_text(subject.filled):
         return subject.whole("code")
-    return condense_data(subject) if tool in READ_TOOLS else _by_lines(subject)
+    if tool in READ_TOOLS:
+        return condense_data(subject, printed=False)
+    return _by_lines(subject)
 
 
 def _by_lines(subject: Subject) -> Condensed:

@@ -16,6 +16,8 @@ class Rules:
     `more_marks`: `npm ERR!`, `error:`, `error[E0308]:`, `✕` and the like mark lines of a log.
     `show_failures`: lines of a log about failed tests are shown though others are like them.
     `end_traces`: a trace that ends in the name of the exception is shown to its end.
+    `show_errors`: data that a command printed keeps its first errors, and says how many it hides.
+    `arrow_numbers`: a number and an arrow before a line are a line number.
     `count_groups`: a group of like lines in a log says how many there are, and where.
     `name_files`: a search view names every file, or counts the files it does not name.
     `original_chars`: a marker counts the characters of long lines before they were cut.
@@ -35,6 +37,8 @@ class Rules:
     more_marks: bool = True
     show_failures: bool = True
     end_traces: bool = True
+    show_errors: bool = True
+    arrow_numbers: bool = True
     count_groups: bool = True
     name_files: bool = True
     original_chars: bool = True

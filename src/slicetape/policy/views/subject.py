@@ -53,7 +53,12 @@ class Subject:
         """The lines without line numbers, as classification sees them."""
         rules = self.rules
         colours = rules.see_colours and "\x1b" in self.text
-        return bare_lines(self.lines, keep_times=rules.keep_times, see_colours=colours)
+        return bare_lines(
+            self.lines,
+            keep_times=rules.keep_times,
+            see_colours=colours,
+            arrows=rules.arrow_numbers,
+        )
 
     @cached_property
     def filled(self) -> list[str]:
