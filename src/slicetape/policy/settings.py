@@ -48,11 +48,11 @@ class DigestSettings:
     """How much a view keeps of a result, by kind of text."""
 
     enabled: bool = True
-    min_chars: int = 6000
+    min_chars: int = 2500
     log_min_chars: int = 512
     head_lines: int = 10
     tail_lines: int = 4
-    max_keep_ratio: float = 0.55
+    max_keep_ratio: float = 0.7
     structured_block_cap: float = 12
     structured_block_min: int = 3
     log_max_errors: int = 10
