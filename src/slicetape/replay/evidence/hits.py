@@ -5,6 +5,7 @@ The documents of a log are its originals, which are the same in every arm; so ar
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from slicetape.log.events import AssistantMessage
@@ -70,7 +71,7 @@ class Hits:
         """The rank, from 1, of the first hit that is a source; None when none of the first is."""
         key = step.seq, reference.token
         if key not in self._ranks:
-            seqs = self.first(step, reference.token)
+            seqs = self._search(step, reference.token)
             ranks = (at for at, seq in enumerate(seqs, 1) if seq in reference.sources)
             self._ranks[key] = next(ranks, None)
         return self._ranks[key]
@@ -83,39 +84,49 @@ class Hits:
 
     def first(self, step: Step, token: str) -> list[int]:
         """The seqs, in the recording, of the first hits of a search for a token."""
+        return list(self._search(step, token))
+
+    def _search(self, step: Step, token: str) -> Iterator[int]:
+        """Hit after hit; nothing behind the last one asked for is ranked."""
         self._read()
         self.asked += 1
         now, wanted = self._as_of[step.seq], terms(self.query(step, token))
         slots = Slots(FIRST, outputs=OUTPUT_SLOTS)
-        groups = self._groups(now, wanted)
-        steps = (
-            [groups]
-            if len(wanted) >= _MANY_TERMS
-            else ({count: groups[count]} for count in sorted(groups, reverse=True))
-        )
-        for group in steps:
-            rows = {count: list(map(self._found, numbers)) for count, numbers in group.items()}
-            for found in ranked(rows, wanted):
-                if slots.take(found) or len(slots.taken) == FIRST:
-                    return [row.document.seq for row in slots.taken]
-        return [row.document.seq for row in slots.taken]
+        for found in self._ranked(self._groups(now, wanted), wanted):
+            had = len(slots.taken)
+            full = slots.take(found)
+            if len(slots.taken) > had:
+                yield found.document.seq
+            if full or len(slots.taken) == FIRST:
+                return
+
+    def _ranked(self, groups: dict[int, list[int]], wanted: tuple[str, ...]) -> Iterator[Found]:
+        """The documents from the best down; a group is read when all better ones are used up."""
+        if len(wanted) >= _MANY_TERMS:
+            yield from ranked(
+                {count: self._found(group) for count, group in groups.items()}, wanted
+            )
+            return
+        for count in sorted(groups, reverse=True):
+            yield from ranked({count: self._found(groups[count])}, wanted)
 
     def _groups(self, now: _AsOf, wanted: tuple[str, ...]) -> dict[int, list[int]]:
         """The documents that have any term, by how many they have."""
         matched: Counter[int] = Counter()
         for term, times in Counter(wanted).items():
             having = self._vocabulary.having(term)
-            for number in having[: bisect_left(having, now.documents)]:
-                matched[number] += times
+            before = having[: bisect_left(having, now.documents)]
+            for _ in range(times):
+                matched.update(before)
         groups: dict[int, list[int]] = {}
         for number, count in matched.items():
             if self._shelf.documents[number].turn != now.open:
                 groups.setdefault(count, []).append(number)
         return groups
 
-    def _found(self, number: int) -> Found:
-        shelf = self._shelf
-        return Found(shelf.documents[number], self._texts[number], shelf.runs[number])
+    def _found(self, numbers: Iterable[int]) -> list[Found]:
+        shelf, texts = self._shelf, self._texts
+        return [Found(shelf.documents[at], texts[at], shelf.runs[at]) for at in numbers]
 
     def _read(self) -> None:
         if self._as_of:
