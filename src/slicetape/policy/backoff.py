@@ -15,7 +15,7 @@ def parsed(arguments: str) -> object:
 def path_in(arguments: object) -> str | None:
     """The path that the arguments of a call name; None when they name none."""
     if isinstance(arguments, dict):
-        for key in ("file_path", "path"):
+        for key in ("file_path", "path", "filePath"):
             if isinstance(arguments.get(key), str):
                 return str(arguments[key])
     return None
