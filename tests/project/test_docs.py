@@ -224,6 +224,7 @@ def test_every_page_of_docs_is_linked() -> None:
         if "://" not in target
     }
     pages = {path for path in DOCUMENTS if ROOT / "docs" in path.parents}
+    pages.discard(ROOT / "docs" / "status.md")  # what is under way is no documentation
     assert sorted(page.name for page in pages if page.resolve() not in linked) == []
 
 
