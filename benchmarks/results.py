@@ -2,7 +2,8 @@
 
 Long means ten human turns or more; the Aider history, many short chats in one file, is left out.
 Figures are sums of an arm over sums of `transcript`, each session in tokens of its own counter.
-`dearer` lists the sessions of any length that cost more under `tape`. Needs SLICETAPE_DATA.
+Sessions of a single turn are summed apart. `dearer` lists the sessions of any length that cost
+more under `slicetape`. Needs SLICETAPE_DATA.
 """
 
 import json
@@ -10,16 +11,15 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from slicetape.replay.arms import arms
 from slicetape.replay.replay import Options, recordings, replay_session
-from slicetape.replay.report import SessionReport
+from slicetape.replay.report import SessionReport, Total
 from slicetape.replay.totals import totals
 
-ONLY_IF_SHORTER = "tape{history.sealOnlyIfShorter=true}"
-ARMS = f"compact,mask:30,tape,{ONLY_IF_SHORTER}"
+ARMS = "compact,mask:30,tape,fold,slicetape"
 TURNS = 10
 LEFT_OUT = "aider-md"
 
@@ -58,24 +58,48 @@ def replayed(files: Iterable[Path], options: Options) -> Iterator[SessionReport]
 
 
 def summary(rows: Sequence[SessionReport]) -> dict[str, object]:
-    """Ratios and checks over the long sessions, and which sessions lose."""
+    """Ratios, evidence and checks over long and single-turn sessions, and which sessions lose."""
     long = [row for row in rows if row.turns >= TURNS]
+    single = [row for row in rows if row.turns <= 1]
     return {
         "long_sessions": len(long),
         "requests": sum(row.steps for row in long),
-        "arms": {
-            name: {
-                "vs_transcript": {key: round(n, 4) for key, n in total.vs_transcript.items()},
-                "prefix_breaks_in_turn": total.prefix_breaks_in_turn,
-                "prefix_breaks_at_seal": total.prefix_breaks_at_seal,
-                "lint_errors": total.lint_errors,
-                "first_lint": first_lint(long, name),
-                "recoverable": total.recoverable,
-            }
-            for name, total in totals(long).items()
+        "arms": {name: figures(long, name, total) for name, total in totals(long).items()},
+        "single_turn_sessions": len(single),
+        "single_turn_arms": {
+            name: figures(single, name, total) for name, total in totals(single).items()
         },
         "dearer": {row.id: ratios for row in rows if (ratios := dearer(row))},
     }
+
+
+def figures(rows: Sequence[SessionReport], name: str, total: Total) -> dict[str, object]:
+    """One arm over some sessions."""
+    evidence = total.evidence
+    shares = {
+        "visible": evidence.visible,
+        "visible_tool": evidence.visible_tool,
+        "clean_steps": evidence.clean_steps,
+        "recall_hits@5": evidence.recall_hits,
+        "recalls_per_step": evidence.predicted_recalls / max(1, evidence.counts.steps),
+    }
+    return {
+        "vs_transcript": rounded(total.vs_transcript),
+        "with_recall": rounded(total.with_recall_vs_transcript),
+        "with_reread": rounded(total.with_reread_vs_transcript),
+        **rounded(shares),
+        "prefix_breaks_in_turn": total.prefix_breaks_in_turn,
+        "prefix_breaks_at_seal": total.prefix_breaks_at_seal,
+        "lint_errors": total.lint_errors,
+        "first_lint": first_lint(rows, name),
+        "recoverable": total.recoverable,
+        "hidden_recoverable": evidence.recoverable,
+    }
+
+
+def rounded(ratios: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Four digits of each."""
+    return {key: None if n is None else round(n, 4) for key, n in ratios.items()}
 
 
 def first_lint(rows: Sequence[SessionReport], name: str) -> list[str]:
@@ -85,13 +109,13 @@ def first_lint(rows: Sequence[SessionReport], name: str) -> list[str]:
 
 
 def dearer(row: SessionReport) -> dict[str, object]:
-    """Turns and cost ratios of a session that costs more under `tape` on a sheet, else nothing."""
+    """Turns and cost ratios of a session that costs more under `slicetape` on a sheet."""
     plain = row.arms["transcript"].cost
     found = {
         arm: {sheet: round(cost / plain[sheet], 3) for sheet, cost in row.arms[arm].cost.items()}
-        for arm in ("tape", ONLY_IF_SHORTER)
+        for arm in ("tape", "slicetape")
     }
-    lost = any(ratio > 1 for ratio in found["tape"].values())
+    lost = any(ratio > 1 for ratio in found["slicetape"].values())
     return {"turns": row.turns, **found} if lost else {}
 
 
