@@ -41,7 +41,7 @@ lint: setup
 LOCK := CUSTOM_COMPILE_COMMAND="make lock" $(abspath $(BIN))/pip-compile --quiet --upgrade \
 	--generate-hashes --strip-extras --allow-unsafe --no-emit-options --no-emit-index-url \
 	--no-emit-find-links --no-emit-trusted-host
-EXTRAS := cli tokens
+EXTRAS := cli tokens openai anthropic
 
 lock: setup
 	$(LOCK) -o requirements/core.txt pyproject.toml
