@@ -14,6 +14,7 @@
     ├── ConfigError             a setting that cannot be used; the text names file and key
     ├── WireError               messages that a provider's wire cannot carry
     ├── PriceError              an unknown price sheet, arm or token counter
+    ├── LoopError               a request that may not be sent, or an agent that cannot go on
     ├── PeerError               a library to compare with that is unknown, absent or did not answer
     └── UsageError              a command that was called wrongly
 
@@ -75,6 +76,10 @@ class WireError(SlicetapeError):
 
 class PriceError(SlicetapeError):
     """An unknown price sheet or token counter, or a cost that cannot be computed."""
+
+
+class LoopError(SlicetapeError):
+    """A request that may not be sent, or an agent that cannot go on. The log stands as it was."""
 
 
 class PeerError(SlicetapeError):

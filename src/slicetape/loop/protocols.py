@@ -23,7 +23,9 @@ class Route:
 
     `context_window` and `max_tokens` (of one answer) are tokens. `efforts` are the reasoning
     efforts that the model declares: None when unknown, empty when it does not reason;
-    `default_effort` is sent when nobody chose one. `sheet` names the price sheet.
+    `default_effort` is sent when nobody chose one. `system_prompt_update` is
+    `in-history` where a changed prompt may be appended behind what was sent. `sheet` names the
+    price sheet.
     """
 
     provider: str
@@ -32,6 +34,7 @@ class Route:
     context_window: int | None = None
     max_tokens: int | None = None
     efforts: tuple[str, ...] | None = None
+    system_prompt_update: str | None = None
     default_effort: str | None = None
     sheet: str | None = None
 
