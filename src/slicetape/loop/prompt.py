@@ -18,10 +18,10 @@ from slicetape.loop.protocols import Ids
 from slicetape.surface import Session
 
 SNAPSHOT_PREAMBLE = (
-    "Current runtime context. This snapshot supersedes earlier runtime-context snapshots."
+    "What holds now where you work. It takes the place of every such message before it."
 )
 NO_CONTEXT = (
-    "Current runtime context: none. What earlier runtime-context snapshots said no longer applies."
+    "Nothing more is known of where you work. Such messages before this one no longer hold."
 )
 
 
@@ -59,9 +59,12 @@ class Prompt:
         self,
         sections: Sequence[Section] = (),
         facts: Callable[[], Sequence[Fact]] = lambda: (),
+        *,
+        preamble: str = SNAPSHOT_PREAMBLE,
     ) -> None:
         self.sections = tuple(sections)
         self.facts = facts
+        self._preamble = preamble
 
     def snapshot(self, session: Session, ids: Ids) -> Message | None:
         """The snapshot that is due, None when what stands still holds."""
@@ -69,7 +72,7 @@ class Prompt:
         standing = _standing(session)
         if not facts and standing is None:
             return None
-        text = "\n\n".join((SNAPSHOT_PREAMBLE, *(fact.text for fact in facts)))
+        text = "\n\n".join((self._preamble, *(fact.text for fact in facts)))
         if not facts:
             text = NO_CONTEXT
         if text == standing:

@@ -26,7 +26,7 @@ from slicetape.surface import Edit, Session, message_at
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.cache_marks import Marks
 from slicetape.wire.fragment import Fragment, pieces
-from slicetape.wire.lint import CHAT, DEEPSEEK, MESSAGES, Rules
+from slicetape.wire.lint import CHAT, MESSAGES, Rules
 from slicetape.wire.lint_edits import IncrementalLint
 from slicetape.wire.prefix import HEAD, Break, PrefixCheck, Step
 
@@ -44,10 +44,12 @@ class Ready:
 
 
 def rules_of(route: Route) -> Rules:
-    """What the provider behind a route refuses."""
-    if isinstance(route.wire, MessagesWire):
-        return MESSAGES
-    return DEEPSEEK if route.wire.dialect.reasoning else CHAT
+    """What the provider behind a route refuses.
+
+    A model that once called a tool without reasoning is not refused here: nothing can add what
+    it did not say.
+    """
+    return MESSAGES if isinstance(route.wire, MessagesWire) else CHAT
 
 
 class Requests:
