@@ -93,6 +93,8 @@ class Source(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     summary: str | None = None
     rpc_id: str | None = None
     compaction_id: str | None = None
+    baseline: bool | None = None
+    changes: Raw = NO_JSON
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from slicetape.log.events import (
     UserMessage,
 )
 from slicetape.log.messages import Block, Message, Source, Text, ToolCall, ToolResultBlock
-from slicetape.log.payloads import CompactionData, PruneData, SeqRange, SummaryData
+from slicetape.log.payloads import CompactionData, PruneData, SeqRange, SummaryData, Usage
 from slicetape.loop.estimate import estimate, estimate_event
 from slicetape.surface import Edit, Session, message_at
 
@@ -69,6 +69,15 @@ Summarise = Callable[[Sequence[int]], str]
 """The nodes of a region to the summary that may stand for them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A compaction under way: its mark, the seq of its start, and the nodes to summarise."""
+
+    mark: CompactionData
+    start: int
+    region: tuple[int, ...]
+
+
 class Compactor:
     """Compacts one session before a step, when its next request fills too much of the window."""
 
@@ -99,6 +108,73 @@ class Compactor:
         for _ in range(self._settings.rounds):
             if pressure() < limit or not self._summarise(time, summarise):
                 return
+
+    def prune(self, *, time: int) -> None:
+        """Shorten every large result; a turn must be open, and no step."""
+        self._prune(time)
+
+    def begin(self, *, time: int, retain: float | None = None) -> Begun | None:
+        """Open a compaction: the nodes to summarise; None when there is nothing to do.
+
+        `retain` is the share of the window that stays, by default that of the settings. Each one
+        that was begun has to be ended by `commit` or `fail`.
+        """
+        region = self._region(self._settings.retain if retain is None else retain)
+        if not region:
+            return None
+        view = self._session.view
+        mark = CompactionData(f"compaction-{len(view.events)}", view.turns.open or None)
+        start = self._session.append(CompactionStart(time=time, data=mark)).seq
+        return Begun(mark, start, region)
+
+    def commit(self, begun: Begun, text: str, *, time: int, usage: Usage | None = None) -> bool:
+        """Put a summary where its region stands; False, logged, when that would gain nothing."""
+        region, view = begun.region, self._session.view
+        shadowed = sum(self._sizes[seq] for seq in region if seq in view.surface)
+        message = _checkpoint(text, begun.mark.compaction_id)
+        if not self._stands(region):
+            self.fail(begun, "the nodes to summarise have changed", time=time)
+            return False
+        if estimate(message) >= shadowed:
+            self.fail(begun, "the summary is not smaller than what it replaces", time=time)
+            return False
+        data = SummaryData(
+            begun.mark.compaction_id,
+            Raw(msgspec.json.encode([Text(text)])),
+            SeqRange(region[0], region[-1]),
+            region,
+            shadowed,
+            self._route.provider,
+            self._route.model,
+            llm_stream_call=True if usage else None,
+            max_tokens=self._settings.summary_tokens,
+            usage=usage,
+        )
+        summary = self._session.append(CompactionSummary(time=time, data=data)).seq
+        self._session.append(
+            UserMessage(
+                time=time,
+                data=message,
+                surface_op=Replace(region[0], region[-1]),
+                source_event_seqs=(begun.start, summary, *region),
+            )
+        )
+        self._session.append(CompactionEnd(time=time, data=begun.mark))
+        self.count += 1
+        return True
+
+    def fail(self, begun: Begun, why: str, *, time: int) -> None:
+        """End a compaction that changed nothing."""
+        error = Raw(msgspec.json.encode(why))
+        failed = msgspec.structs.replace(begun.mark, error=error)
+        self._session.append(CompactionEnd(time=time, data=failed))
+
+    def _stands(self, region: Sequence[int]) -> bool:
+        surface = self._session.view.surface
+        if region[0] not in surface:
+            return False
+        first = surface.position(region[0])
+        return surface.nodes[first : first + len(region)] == list(region)
 
     def _follow(self, _: object, edit: Edit | None) -> None:
         if edit is None:
@@ -156,7 +232,7 @@ class Compactor:
             )
         )
 
-    def _region(self) -> tuple[int, ...]:
+    def _region(self, retain: float) -> tuple[int, ...]:
         """The nodes to summarise: all but leading prompts and the tail that is retained.
 
         The tail is the newest nodes, as many as it takes to reach the retention budget.
@@ -167,7 +243,7 @@ class Compactor:
             first += 1
         if first == len(nodes):
             return ()
-        budget = self._settings.window * self._settings.retain
+        budget = self._settings.window * retain
         cut, kept = len(nodes) - 1, self._sizes[nodes[-1]]
         while cut > first and kept < budget:
             cut -= 1
@@ -200,42 +276,8 @@ class Compactor:
 
     def _summarise(self, time: int, summarise: Summarise) -> bool:
         """Whether a summary now stands where the region stood."""
-        region = self._region()
-        if not region:
-            return False
-        view, turn = self._session.view, self._session.view.turns.open or None
-        mark = CompactionData(f"compaction-{len(view.events)}", turn)
-        start = self._session.append(CompactionStart(time=time, data=mark)).seq
-        text = summarise(region)
-        shadowed = sum(self._sizes[seq] for seq in region)
-        message = _checkpoint(text, mark.compaction_id)
-        if estimate(message) >= shadowed:
-            error = Raw(msgspec.json.encode("the summary is not smaller than what it replaces"))
-            failed = msgspec.structs.replace(mark, error=error)
-            self._session.append(CompactionEnd(time=time, data=failed))
-            return False
-        data = SummaryData(
-            mark.compaction_id,
-            Raw(msgspec.json.encode([Text(text)])),
-            SeqRange(region[0], region[-1]),
-            region,
-            shadowed,
-            self._route.provider,
-            self._route.model,
-            max_tokens=self._settings.summary_tokens,
-        )
-        summary = self._session.append(CompactionSummary(time=time, data=data)).seq
-        self._session.append(
-            UserMessage(
-                time=time,
-                data=message,
-                surface_op=Replace(region[0], region[-1]),
-                source_event_seqs=(start, summary, *region),
-            )
-        )
-        self._session.append(CompactionEnd(time=time, data=mark))
-        self.count += 1
-        return True
+        begun = self.begin(time=time)
+        return begun is not None and self.commit(begun, summarise(begun.region), time=time)
 
 
 def _checkpoint(text: str, compaction_id: str) -> Message:

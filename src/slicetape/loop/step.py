@@ -19,6 +19,10 @@ from slicetape.loop.live import Live
 from slicetape.loop.options import request_config
 
 OVERFLOW = "CONTEXT_WINDOW_EXCEEDED"
+FULL = (
+    "the model's window is full; set window.compaction to go on with a summary, or start a new "
+    "session that may recall from this one (--after)"
+)
 Place = tuple[int, int]
 
 
@@ -100,6 +104,8 @@ async def _answer(live: Live, place: Place, abort: Abort) -> Answered | Failure:
             reduced = True
             if await abort.guard(live.room.after_overflow(*place)):
                 continue
+        if failure.code == OVERFLOW and live.room is None:
+            live.watcher.warning(FULL)
         retry += 1
         delay = _delay(live, failure, retry)
         live.watcher.failed(failure, delay)
