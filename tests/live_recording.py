@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from slicetape.log.codec import encode_header
+from slicetape.log.codec import encode_header, foreign
 from slicetape.log.events import (
     AssistantAttempt,
     AssistantMessage,
@@ -275,6 +275,7 @@ class RecordedTool:
             is_error=bool(block.is_error),
             error=result.data.error,
             meta=result.data.meta or None,
+            notes=(foreign("x/ran", {"callId": call.call_id}),),
         )
 
 

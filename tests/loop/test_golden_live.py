@@ -1,6 +1,7 @@
 """Recorded runs through the live loop: the same events in the same order, the same requests."""
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,15 @@ from data import shared
 from fold_cases import folding_of
 from live_recording import Recorded, Rerun, Surroundings
 from sealing_cases import normal, settings_of, without_d1
-from slicetape.log.events import Event, ToolResult, UserMessage, is_entry, type_of
+from slicetape.log.events import (
+    Event,
+    Foreign,
+    Replace,
+    ToolResult,
+    UserMessage,
+    is_entry,
+    type_of,
+)
 from slicetape.log.log import SessionLog
 from slicetape.log.messages import text_of
 from slicetape.log.spill import Blobs
@@ -94,3 +103,55 @@ def views(events: Sequence[Event]) -> list[tuple[int, Any]]:
         for event in events
         if isinstance(event, ToolResult) and not event.is_original
     ]
+
+
+@pytest.mark.parametrize("name", ["basic", "fold", "context", "recall"])
+def test_events_of_our_own_change_nothing_but_the_numbers(name: str) -> None:
+    plain, _, _ = rerun(name)
+    noted, _, _ = rerun(name, notes=True)
+    events = noted.session.log.events
+    seqs = [event.seq for event in events if not is_ours(event)]
+    assert len(seqs) < len(events), "the second run has events of our own"
+    mapped = {seq: number for number, seq in enumerate(seqs)}
+    assert [renumbered(shape(events[seq]), mapped) for seq in seqs] == [
+        shape(event) for event in plain.session.log.events
+    ]
+    assert [(mapped[seq], renumbered_text(text, mapped)) for seq, text in entries(events, str)] == [
+        *entries(plain.session.log.events, str)
+    ]
+    assert [(mapped[seq], views_text(content, mapped)) for seq, content in views(events)] == [
+        (seq, views_text(content, {})) for seq, content in views(plain.session.log.events)
+    ]
+    assert [roles(request) for request in noted.sent] == [roles(request) for request in plain.sent]
+
+
+def roles(request: list[Any]) -> list[tuple[str, list[str]]]:
+    return [
+        (message["role"], [call["id"] for call in message.get("tool_calls", ())])
+        for message in request
+    ]
+
+
+def views_text(content: tuple[Any, ...], mapped: dict[int, int]) -> list[str]:
+    texts = [part.text for block in content for part in block.content]
+    return [renumbered_text(text, mapped) if mapped else text for text in texts]
+
+
+def is_ours(event: Event) -> bool:
+    return isinstance(event, Foreign) and event.kind.startswith("x/")
+
+
+def renumbered(row: tuple[Any, ...], mapped: dict[int, int]) -> tuple[Any, ...]:
+    kind, seq, place, op, sources = row
+    if isinstance(op, Replace):
+        op = Replace(mapped[op.start_seq], mapped[op.end_seq])
+    return kind, mapped[seq], place, op, tuple(mapped[source] for source in sources)
+
+
+def renumbered_text(text: str, mapped: dict[int, int]) -> str:
+    """An entry or view with the seqs that it prints as they are without our events."""
+
+    def number(match: re.Match[str]) -> str:
+        return match[1] + re.sub(r"\d+", lambda found: str(mapped[int(found[0])]), match[2])
+
+    return re.sub(r'(\bseq[ -]|"seq": ?|\bseqs )(\d+(?:, \d+)*)', number, text)

@@ -25,7 +25,8 @@ from slicetape.loop.protocols import Route
 from slicetape.surface import Edit, Session, message_at
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.cache_marks import Marks
-from slicetape.wire.fragment import Fragment, pieces
+from slicetape.wire.fragment import Fragment
+from slicetape.wire.growing import Growing
 from slicetape.wire.lint import CHAT, MESSAGES, Rules
 from slicetape.wire.lint_edits import IncrementalLint
 from slicetape.wire.prefix import HEAD, Break, PrefixCheck, Step
@@ -39,7 +40,7 @@ class Ready:
 
     body: bytes
     step: Step
-    stream: tuple[bytes, ...]
+    stream: Sequence[bytes]
     broke: Break | None
 
 
@@ -63,7 +64,7 @@ class Requests:
         self._session = session
         self._route = route
         self._seqs: list[int] = []
-        self._fragments: list[Fragment] = []
+        self._nodes = Growing(route.wire)
         self._unchecked: set[int] = set()
         self._sent_through = -1
         self._lint = IncrementalLint(rules_of(route))
@@ -93,14 +94,15 @@ class Requests:
         self._compare()
         if self._lint.count:
             raise LoopError(f"this request would be refused: {self._lint.problems()[0].text}")
-        stream = tuple(pieces(self._route.wire, self._fragments))
+        stream = self._nodes.stream()
         step = Step(
             first_in_turn=first_in_turn, tape=self._tape(), head=bytes(tools), cause=self._cause
         )
         broke = self._prefix.check(stream, step)
         if broke is not None and not self._allowed(broke, first_in_turn):
             raise LoopError(f"this request rewrites what was sent: {broke}")
-        return Ready(self._body(config, tools), step, stream, broke)
+        body = self._route.wire.body(self._nodes.history(step.tape), tools, config)
+        return Ready(body, step, stream, broke)
 
     def sent(self, ready: Ready) -> None:
         """Take note that `ready` goes out; the next request has to extend it."""
@@ -110,19 +112,12 @@ class Requests:
 
     def prefix_body(self, through: int, last: Fragment, config: HeaderConfig, tools: Raw) -> bytes:
         """A request of its own: the nodes up to position `through`, then one message more."""
-        return self._written((*self._fragments[: through + 1], last), config, tools)
-
-    def _body(self, config: HeaderConfig, tools: Raw) -> bytes:
-        return self._written(self._fragments, config, tools)
-
-    def _written(self, fragments: Sequence[Fragment], config: HeaderConfig, tools: Raw) -> bytes:
         wire = self._route.wire
-        if not isinstance(wire, MessagesWire):
-            return wire.request(fragments, tools, config)
-        last = len(fragments) - 1
-        tape = min(self._tape() - 1, last)
-        nodes = (tape, last) if 0 <= tape < last else (last,)
-        return wire.request(fragments, tools, config, Marks(nodes))
+        fragments = (*self._nodes.fragments[: through + 1], last)
+        if isinstance(wire, MessagesWire):
+            marks = Marks((through, through + 1))
+            return wire.request(fragments, tools, config, marks)
+        return wire.request(fragments, tools, config)
 
     def _compare(self) -> None:
         view = self._session.view
@@ -131,7 +126,7 @@ class Requests:
         for seq in sorted(self._unchecked):
             if seq in view.surface:
                 said = self._encode(decode_event(self._session.log.raw(seq)), seq)
-                if said != self._fragments[view.surface.position(seq)]:
+                if said != self._nodes.fragments[view.surface.position(seq)]:
                     raise LoopError(f"this request is not what the log says at event {seq}")
         self._unchecked.clear()
 
@@ -145,7 +140,7 @@ class Requests:
         fragment = self._encode(self._session.view.events[seq], seq)
         self._unchecked.add(seq)
         self._seqs[position : position + removed] = [seq]
-        self._fragments[position : position + removed] = [fragment]
+        self._nodes.replace(position, position + removed, fragment)
         self._lint.replace(position, position + removed, (fragment,))
 
     def _encode(self, event: Event, seq: int) -> Fragment:
@@ -160,9 +155,9 @@ class Requests:
 
     def _unsign(self, start: int) -> None:
         """Leave out signed reasoning that was sent and now stands behind changed bytes."""
-        for position in range(start, len(self._fragments)):
+        for position in range(start, len(self._seqs)):
             seq = self._seqs[position]
-            if self._fragments[position].facts.signed and seq <= self._sent_through:
+            if self._nodes.fragments[position].facts.signed and seq <= self._sent_through:
                 self._unsigned.add(seq)
                 self._put(position, 1, seq)
 

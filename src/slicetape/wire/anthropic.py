@@ -105,12 +105,16 @@ class MessagesWire:
     def history(self, fragments: Iterable[Fragment], marks: Marks = NO_MARKS) -> bytes:
         """The members `system` and `messages` of a request, in this order."""
         placed = with_marks(list(fragments), marks)
-        seam, stream = START, [b'"system":[']
+        seam, stream = START, list[bytes]()
         for fragment in placed:
             piece, seam = self.join(seam, fragment)
             stream.append(piece)
-        stream.append(b'],"messages":[]' if seam.role in ("", "system") else b"]}]")
-        return b"".join(stream)
+        return self.closed(stream, seam)
+
+    def closed(self, stream: Iterable[bytes], seam: Seam) -> bytes:
+        """The members `system` and `messages` that a stream of pieces makes, with its last seam."""
+        end = b'],"messages":[]' if seam.role in ("", "system") else b"]}]"
+        return b"".join((b'"system":[', *stream, end))
 
     def request(
         self,
@@ -120,9 +124,13 @@ class MessagesWire:
         marks: Marks = NO_MARKS,
     ) -> bytes:
         """A streaming request: tools, system and messages stand in the order they are cached."""
+        fragments = [m if isinstance(m, Fragment) else self.fragment(m) for m in messages]
+        return self.body(self.history(fragments, marks), tools, config)
+
+    def body(self, history: bytes, tools: Raw, config: HeaderConfig) -> bytes:
+        """The request around the members `system` and `messages`, encoded already."""
         if config.max_tokens is None:
             raise WireError("the Messages wire needs an output limit: set maxTokens of the route")
-        fragments = [m if isinstance(m, Fragment) else self.fragment(m) for m in messages]
         members = [
             b'"model":' + json_string(config.model),
             b'"max_tokens":%d' % config.max_tokens,
@@ -135,7 +143,7 @@ class MessagesWire:
             members.append(b'"stop_sequences":' + bytes(config.stop))
         if schemas := tool_schemas(tools):
             members.append(b'"tools":' + json_list(map(tool_definition, schemas)))
-        members.append(self.history(fragments, marks))
+        members.append(history)
         return b"{" + b",".join(members) + b"}"
 
     def _thinking(self, effort: str | None) -> list[bytes]:

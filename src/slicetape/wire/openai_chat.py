@@ -112,9 +112,13 @@ class ChatWire:
 
         `tools` is the header's list of `{name, description, parameters}`, or absent.
         """
+        return self.body(self.messages(messages), tools, config)
+
+    def body(self, messages: bytes, tools: Raw, config: HeaderConfig) -> bytes:
+        """The request around a `messages` list that is encoded already."""
         members = [
             (b"model", json_string(config.model)),
-            (b"messages", self.messages(messages)),
+            (b"messages", messages),
             (b"stream", b"true"),
             (b"stream_options", b'{"include_usage":true}'),
         ]
