@@ -117,6 +117,11 @@ class Agent:
         return self._live.model
 
     @property
+    def tool_schemas(self) -> str:
+        """The tools that requests offer, as JSON."""
+        return bytes(self._live.tool_schemas).decode()
+
+    @property
     def running(self) -> bool:
         """Whether a turn is under way."""
         return self._work is not None and not self._work.done()
@@ -176,6 +181,8 @@ class Agent:
             await asyncio.wait({self._work})
         if self._work is not None:
             self._work.result()
+        if self._broken is not None:
+            raise self._broken
         return self.ended
 
     async def close(self) -> None:
@@ -211,7 +218,7 @@ class Agent:
                 self.ended = await run_turn(self._live, turn, self._abort)
         except LogError as error:
             self._broken = error
-            raise
+            self._live.watcher.warning(str(error))
 
     def _awake(self) -> bool:
         """Whether something waits that a turn is run for; injected context alone is not."""
