@@ -69,10 +69,15 @@ def _plus(spent: Spent, tokens: Tokens, money: Fraction) -> Spent:
 
 
 def priced(money: Fraction, currency: str) -> str:
-    """Money as people read it; empty when no sheet is known."""
+    """Money as people read it; empty when no sheet is known.
+
+    A sheet that knows only ratios counts in input tokens that nothing was cached of.
+    """
     if not currency:
         return ""
     value = float(money)
+    if currency == "base":
+        return f"the price of {value:,.0f} input tokens"
     digits = 2 if value >= 1 else 4
     sign = {"USD": "$", "CNY": "¥", "EUR": "€"}.get(currency, f"{currency} ")
     return f"{sign}{value:.{digits}f}"

@@ -8,10 +8,10 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
-from slicetape.log.messages import NO_JSON, Reasoning, Text, ToolCall
+from slicetape.log.messages import NO_JSON, OtherBlock, Reasoning, Text, ToolCall
 from slicetape.log.payloads import Failure, Usage
 
-BlockType = Literal["text", "reasoning", "tool-call"]
+BlockType = Literal["text", "reasoning", "tool-call", "other"]
 FinishKind = Literal["stop", "tool-calls", "max-tokens", "error", "aborted"]
 
 
@@ -51,7 +51,7 @@ class BlockEnd(msgspec.Struct, frozen=True, tag="block-end", tag_field="type"):
     """A block as the provider closed it."""
 
     index: int
-    block: Text | Reasoning | ToolCall
+    block: Text | Reasoning | ToolCall | OtherBlock
 
 
 class UsageSeen(msgspec.Struct, frozen=True, tag="usage", tag_field="type"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw
 
-from slicetape.log.messages import NO_JSON, Block, Reasoning, Text, ToolCall
+from slicetape.log.messages import NO_JSON, Block, OtherBlock, Reasoning, Text, ToolCall
 from slicetape.log.payloads import Usage
 from slicetape.loop.deltas import (
     BlockEnd,
@@ -56,6 +56,7 @@ class _Chunk(msgspec.Struct, tag="chunk", tag_field="type"):
 
 
 _Run = _Texts | _Reasonings | _Calls
+Said = Text | Reasoning | ToolCall | OtherBlock
 
 
 @dataclass(slots=True)
@@ -66,9 +67,9 @@ class _Open:
     texts: list[str] = field(default_factory=list)
     id: str = ""
     name: str = ""
-    closed: Text | Reasoning | ToolCall | None = None
+    closed: Said | None = None
 
-    def block(self) -> Text | Reasoning | ToolCall:
+    def block(self) -> Said:
         """The block, as it was closed or as far as it came."""
         if self.closed is not None:
             return self.closed
@@ -111,7 +112,7 @@ class Stream:
                 self.finish = delta
 
     @property
-    def blocks(self) -> tuple[Text | Reasoning | ToolCall, ...]:
+    def blocks(self) -> tuple[Said, ...]:
         """Everything streamed so far, empty blocks included."""
         return tuple(block.block() for block in self._blocks.values())
 
@@ -157,7 +158,12 @@ def _joined(run: _Run, delta: Delta) -> bool:
     return True
 
 
-_KINDS: dict[type, BlockType] = {Text: "text", Reasoning: "reasoning", ToolCall: "tool-call"}
+_KINDS: dict[type, BlockType] = {
+    Text: "text",
+    Reasoning: "reasoning",
+    ToolCall: "tool-call",
+    OtherBlock: "other",
+}
 
 
 def _begun(delta: Delta, time: int) -> _Run | _Chunk:
@@ -203,7 +209,7 @@ def kept(stream: Stream, *, calls: bool = True) -> Kept:
         at
         for at, block in enumerate(stream.blocks)
         if (calls or not isinstance(block, ToolCall))
-        and (isinstance(block, ToolCall) or block.text or _says(entries, at))
+        and (not isinstance(block, Text | Reasoning) or block.text or _says(entries, at))
     ]
     blocks = stream.blocks
     content = tuple(blocks[at] for at in wanted)
@@ -217,7 +223,9 @@ def kept(stream: Stream, *, calls: bool = True) -> Kept:
 def visible(stream: Stream) -> tuple[Block, ...]:
     """Text and reasoning with something in them: what is kept of a cancelled call."""
     return tuple(
-        block for block in stream.blocks if not isinstance(block, ToolCall) and block.text.strip()
+        block
+        for block in stream.blocks
+        if isinstance(block, Text | Reasoning) and block.text.strip()
     )
 
 
