@@ -19,7 +19,16 @@ from slicetape.recall.tools import Recall, dispatch
 from slicetape.surface import messages
 from story import Story, blocks
 
-DIGEST = DigestSettings(min_chars=6000, log_min_chars=512, max_keep_ratio=0.55)
+DIGEST = DigestSettings(
+    min_chars=6000,
+    log_min_chars=512,
+    max_keep_ratio=0.55,
+    structured_block_min=3,
+    search_min_matches=120,
+    search_min_chars=10_000,
+    search_max_per_file=5,
+    search_max_total=60,
+)
 """The sizes that stories assume; those of the product may change."""
 
 

@@ -22,9 +22,10 @@ def test_case_190_the_text_about_views_says_what_they_keep_and_no_more() -> None
     for said in (
         "Source code is never condensed",
         "[... and N more matches in <file>]",
-        "the first few of a run",
+        "those with new keys",
         "about a dozen a run",
         "…[+N lines / M chars]…",
+        'with "as above" they stand earlier in this turn',
         '"grep": <regex>',
         '"lines": "a-b"',
         "A view tells only what the tool returned",

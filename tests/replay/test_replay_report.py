@@ -14,7 +14,7 @@ from slicetape.prices.sheet import sheet
 from slicetape.prices.tokens import counters
 from slicetape.replay.arms import ARMS, arms
 from slicetape.replay.recording import Recording, record
-from slicetape.replay.replay import Options, chosen_sheets, replay, report_of
+from slicetape.replay.replay import RECALL_HEAD, Options, chosen_sheets, replay, report_of
 from slicetape.replay.report import PolicyMs
 from story import Story
 
@@ -291,7 +291,7 @@ def test_a_head_of_zero_leaves_out_prompts_and_schemas() -> None:
     assert without.head_tokens == 0
     requests = with_head.arms["tape"].requests
     assert with_head.arms["tape"].input_tokens - without.arms["tape"].input_tokens == requests * (
-        4000 + 900
+        4000 + RECALL_HEAD
     )
     assert (
         with_head.arms["transcript"].input_tokens - without.arms["transcript"].input_tokens

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 
 import msgspec
 
-from slicetape.log.events import Dispatch, Replace, ToolResult
-from slicetape.log.messages import Message
+from slicetape.log.events import AssistantMessage, Dispatch, Replace, ToolResult
+from slicetape.log.messages import Message, ToolCall
 from slicetape.log.spill import stored_head
+from slicetape.policy.backoff import parsed
 from slicetape.policy.fold_state import FoldState, arguments_text, replacements
 from slicetape.policy.fold_view import (
+    Above,
     Asked,
     Folding,
     Part,
     Rendered,
-    chars_of,
     render,
-    result_blocks,
-    texts,
 )
+from slicetape.policy.repeats import Shown, Stands, strings
+from slicetape.policy.result_texts import blocks_in, chars_of, result_blocks, texts
 from slicetape.surface.calls import Call
 from slicetape.surface.view import View
 
@@ -83,10 +84,13 @@ class _Planner:
         view, state = self._view, self._state
         start, state.scanned = state.scanned, view.scanned
         replaced = replacements(view, start)
+        state.repeats.settle(replaced)
         for seq in range(start, view.scanned):
             event = view.events[seq]
             if isinstance(event, ToolResult) and event.is_original:
                 self._take_result(event, replaced.get(seq))
+            elif isinstance(event, AssistantMessage) and event.is_original:
+                self._take_calls(event)
             elif isinstance(event, Dispatch) and event.data.name == EXPAND:
                 root = view.calls.roots.get(seq)
                 if root and not event.data.is_error:
@@ -97,6 +101,7 @@ class _Planner:
     def _take_result(self, event: ToolResult, replaced: ToolResult | None) -> None:
         state, asked = self._state, self._view.calls.asked[event.seq]
         self._note_expansions(event, asked)
+        state.repeats.enter(event.data.turn)
         claimed = _claimed_parts(event)
         stored = {part for part in claimed if state.find(event, *part) is not None}
         rendered = self._decided(
@@ -114,6 +119,45 @@ class _Planner:
         for call in asked:
             if call is not None:
                 state.forwarded.forget(call.seq)
+        self._note_shown(event, replaced, rendered)
+
+    def _take_calls(self, event: AssistantMessage) -> None:
+        """Keep the lines that the model wrote into its calls, for the results after them."""
+        if self._folding.rules.say_once:
+            self._state.repeats.enter(event.data.turn)
+            written = (
+                text
+                for block in event.data.message.content
+                if isinstance(block, ToolCall) and "\\n" in block.arguments
+                for text in strings(parsed(block.arguments))
+            )
+            self._state.repeats.add(Shown(event.seq), written)
+
+    def _note_shown(
+        self, event: ToolResult, replaced: ToolResult | None, rendered: Rendered | None
+    ) -> None:
+        """Keep the lines that the surface shows of a result, for the results after it."""
+        if not self._folding.rules.say_once:
+            return
+        message = rendered.message if rendered else None
+        shown = Shown(event.seq, message)
+        if replaced is not None and rendered:
+            shown.node = replaced.seq
+        elif replaced is not None:
+            shown.gone = replaced.seq
+        blocks = blocks_in(message or event.data.message)
+        self._state.repeats.add(shown, (text for block in blocks for text in texts(block)))
+
+    def _stands(self, replaced: ToolResult | None) -> Stands:
+        """Whether a result shows its lines to the request that first has this one.
+
+        That request is about to be sent; or it was, when the log has the view of this one.
+        """
+        surface = self._view.surface
+        if replaced is None:
+            return lambda shown: shown.seq in surface or (shown.node or -1) in surface
+        decided = replaced.seq
+        return lambda shown: shown.gone is None or shown.gone > decided
 
     def _decided(
         self, event: ToolResult, replaced: ToolResult | None, spilled: AbstractSet[Part]
@@ -124,7 +168,8 @@ class _Planner:
         """
         if replaced is None and not self._may_change(event):
             return None
-        rendered = render(self._view, self._state, self._folding, event, spilled=spilled)
+        above = Above(spilled, self._stands(replaced))
+        rendered = render(self._view, self._state, self._folding, event, above)
         if rendered is None:
             return None
         if replaced is None:

@@ -22,6 +22,7 @@ from slicetape.log.events import (
 from slicetape.log.spill import Spill
 from slicetape.policy.backoff import Backoff, parsed
 from slicetape.policy.forwarded import Behind, Forwarded
+from slicetape.policy.repeats import Repeats
 from slicetape.surface.view import View
 
 FindSpill = Callable[[ToolResult, int, int], Spill | None]
@@ -62,6 +63,7 @@ class FoldState:
     find: FindSpill = no_spills
     forwarded: Forwarded = field(default_factory=Forwarded)
     backoff: Backoff = field(default_factory=Backoff)
+    repeats: Repeats = field(default_factory=Repeats)
     scanned: int = 0
     folded: int = 0
     chars_before: int = 0

@@ -1,8 +1,7 @@
 """A result to what is shown of it: every block that may be folded as a view, all else as it was."""
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
@@ -13,6 +12,8 @@ from slicetape.policy.backoff import parsed, path_in, resource_key
 from slicetape.policy.commands import source_read
 from slicetape.policy.fold_head import Place, most_head_chars, view_head, with_locators
 from slicetape.policy.fold_state import FoldState
+from slicetape.policy.repeats import Stands
+from slicetape.policy.result_texts import chars_of, texts
 from slicetape.policy.settings import DigestSettings, FoldSettings, Settings
 from slicetape.policy.views import RULES, Condensed, Rules, condense
 from slicetape.surface.calls import Call
@@ -91,19 +92,23 @@ class Rendered:
     after: int
 
 
-def render(
-    view: View,
-    state: FoldState,
-    folding: Folding,
-    event: ToolResult,
-    *,
-    spilled: AbstractSet[Part] = frozenset(),
-) -> Rendered | None:
-    """The original `event` with its views; None when it stays whole.
+@dataclass(frozen=True, slots=True)
+class Above:
+    """What of a result need not be condensed again.
 
-    `spilled` are the parts that are views already, of a text kept outside the log.
+    `spilled` are the parts that are views already, of a text kept outside the log; `stands` says
+    of an event whether its lines stand above.
     """
-    return _Rendering(view, state, folding, event, spilled).rendered()
+
+    spilled: AbstractSet[Part]
+    stands: Stands
+
+
+def render(
+    view: View, state: FoldState, folding: Folding, event: ToolResult, above: Above
+) -> Rendered | None:
+    """The original `event` with its views; None when it stays whole."""
+    return _Rendering(view, state, folding, event, above).rendered()
 
 
 class _Rendering:
@@ -113,13 +118,13 @@ class _Rendering:
         state: FoldState,
         folding: Folding,
         event: ToolResult,
-        spilled: AbstractSet[Part],
+        above: Above,
     ) -> None:
         self._state = state
         self._folding = folding
         self._message = event.data.message
         self._asked = view.calls.asked[event.seq]
-        self._spilled = spilled
+        self._above = above
         ordinal = view.calls.ordinal[event.seq]
         self._place = Place(event.data.turn, event.data.step, ordinal, event.seq)
         self._blocks: dict[int, str] = {}
@@ -169,16 +174,30 @@ class _Rendering:
 
     def _part(self, text: str, asked: Asked, part: Part) -> str | None:
         """What is shown of a text part; None for all of it."""
-        if part in self._spilled:
+        if part in self._above.spilled:
             return with_locators(text, self._place)
         if self._is_too_short(text) or self._is_backed_off(asked):
             return None
         head_chars = most_head_chars(asked.tool, asked.path, text, self._place)
         made = digested(text, asked, self._folding, head_chars=head_chars)
+        if self._folding.rules.say_once and self._folding.digest.enabled:
+            made = self._said_once(text, made, head_chars)
         if made.view is None:
             return None
         self._condensed = True
         return f"{view_head(asked.tool, asked.path, made, self._place)}\n{made.view}"
+
+    def _said_once(self, text: str, made: Condensed, head_chars: int) -> Condensed:
+        """The view, or the text, without lines that stand above, when that saves enough."""
+        whole = text if made.view is None else made.view
+        found = self._state.repeats.said_once(whole, self._above.stands)
+        if found is None:
+            return made
+        shown, left_out = found
+        most = self._folding.digest.max_keep_ratio * len(text)
+        if made.view is None and len(shown) + head_chars >= most:
+            return made
+        return replace(made, view=shown, kept_lines=made.kept_lines - left_out)
 
     def _is_too_short(self, text: str) -> bool:
         ratio = self._folding.digest.max_keep_ratio
@@ -207,25 +226,3 @@ def digested(text: str, asked: Asked, folding: Folding, *, head_chars: int) -> C
 def forwards(*, state: FoldState, call: int, block: ToolResultBlock) -> bool:
     """Whether a block hands on what was recalled within the call it answers."""
     return any(state.forwarded.holds(call, text) for text in texts(block))
-
-
-def chars_of(block: ToolResultBlock, rules: Rules) -> int:
-    """The length of a block's texts: code points; UTF-16 units to follow the reference."""
-    return sum(_chars(text, rules) for text in texts(block))
-
-
-def _chars(text: str, rules: Rules) -> int:
-    if rules.code_points or text.isascii():
-        return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def result_blocks(event: ToolResult) -> tuple[ToolResultBlock, ...]:
-    """The result blocks of an event; the first is block 1."""
-    content = event.data.message.content
-    return tuple(block for block in content if isinstance(block, ToolResultBlock))
-
-
-def texts(block: ToolResultBlock) -> Iterator[str]:
-    """The text parts of a block; the first is part 1."""
-    return (part.text for part in block.content if isinstance(part, Text))

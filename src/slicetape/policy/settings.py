@@ -52,9 +52,9 @@ class DigestSettings:
     log_min_chars: int = 512
     head_lines: int = 10
     tail_lines: int = 4
-    max_keep_ratio: float = 0.7
+    max_keep_ratio: float = 0.9
     structured_block_cap: float = 12
-    structured_block_min: int = 3
+    structured_block_min: int = 0
     log_max_errors: int = 10
     log_context_lines: int = 3
     max_line_chars: float = 1500
@@ -62,10 +62,10 @@ class DigestSettings:
     line_tail_chars: int = 300
     json_min_items: float = 5
     json_keep_items: float = 15
-    search_min_matches: float = 120
-    search_min_chars: float = 10_000
-    search_max_per_file: float = 5
-    search_max_total: float = 60
+    search_min_matches: float = 20
+    search_min_chars: float = 2500
+    search_max_per_file: float = 3
+    search_max_total: float = 30
     diff_min_lines: float = 50
     diff_context_lines: float = 2
     diff_max_hunks_per_file: float = 10

@@ -34,8 +34,11 @@ from slicetape.wire.openai_chat import ChatWire
 HEAD = 4_000
 """Tokens that system prompt and tool schemas are taken for where none were recorded."""
 
-RECALL_HEAD = 900
-"""Tokens that recall schemas and teaching text are taken for, in arms that carry them."""
+RECALL_HEAD = 840
+"""Tokens that recall schemas and teaching text are taken for, in arms that carry them.
+
+It is what they measure under `o200k`, rounded up to a ten.
+"""
 
 WINDOW = 200_000
 """The window of a model whose window was not recorded."""

@@ -9,7 +9,16 @@ import pytest
 from slicetape.policy.settings import DigestSettings
 from slicetape.policy.views import RULES, Condensed, condense
 
-SETTINGS = DigestSettings(min_chars=6000, log_min_chars=512, max_keep_ratio=0.55)
+SETTINGS = DigestSettings(
+    min_chars=6000,
+    log_min_chars=512,
+    max_keep_ratio=0.55,
+    structured_block_min=3,
+    search_min_matches=120,
+    search_min_chars=10_000,
+    search_max_per_file=5,
+    search_max_total=60,
+)
 
 
 def of(text: str, tool: str = "bash", path: str | None = None, **policy: float) -> Condensed:

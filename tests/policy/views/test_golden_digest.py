@@ -88,6 +88,13 @@ CHANGED: dict[tuple[str, ...], tuple[str, str]] = {
         "D9: lengths are code points; D4: a log view counts each group",
         "log/unicode-log",
     ),
+    ("fill_gaps",): (
+        "a gap that takes no more room than its marker is shown",
+        (
+            "code/vue data/markdown-0 data/markdown-1 data/markdown-2 data/fetch_page "
+            "data/web_fetch diff/diff-late-after-4000 misc/read_section"
+        ),
+    ),
     ("name_files",): (
         "D4: a search view names every file",
         (

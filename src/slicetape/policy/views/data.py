@@ -5,6 +5,7 @@ import re
 
 from slicetape.policy.kind import BLANK
 from slicetape.policy.settings import DigestSettings
+from slicetape.policy.views.gaps import filled
 from slicetape.policy.views.lines import kept_indices, render
 from slicetape.policy.views.logs import footer, groups_of
 from slicetape.policy.views.severity import Level, levels
@@ -43,6 +44,8 @@ def condense_data(subject: Subject, *, printed: bool = True) -> Condensed:
         short = subject.with_text("\n".join([cut(line, settings) for line in subject.lines]))
     kept = _kept(short.naked, settings)
     below = ""
+    if subject.rules.fill_gaps:
+        kept = filled(short.lines, kept)
     if subject.rules.show_errors and printed:
         kept, below = _with_errors(subject, kept)
     originals = subject.lines if subject.rules.original_chars else short.lines

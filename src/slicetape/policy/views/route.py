@@ -16,8 +16,8 @@ from slicetape.policy.views.diff import condense_diff
 from slicetape.policy.views.items import items_of
 from slicetape.policy.views.json import condense_json
 from slicetape.policy.views.logs import condense_log
+from slicetape.policy.views.matches import condense_matches
 from slicetape.policy.views.rules import RULES, Rules
-from slicetape.policy.views.search import condense_search
 from slicetape.policy.views.subject import Condensed, Subject
 
 _FEWEST_LINES = 4
@@ -59,7 +59,7 @@ def _route(subject: Subject, tool: str, path: str | None) -> Condensed:
     if rules.obey_enabled and not subject.settings.enabled:
         return subject.whole("data")
     if tool in SEARCH_TOOLS:
-        return condense_search(subject)
+        return condense_matches(subject)
     source = is_source_path(path)
     if source and rules.path_first:
         return subject.whole("code")
@@ -78,7 +78,7 @@ def _route(subject: Subject, tool: str, path: str | None) -> Condensed:
 def _by_lines(subject: Subject) -> Condensed:
     if len(subject.filled) >= _FEWEST_LINES:
         if is_search_like(subject.filled):
-            return condense_search(subject)
+            return condense_matches(subject)
         if is_log_like(subject.filled, more_marks=subject.rules.more_marks):
             return condense_log(subject)
     return condense_data(subject)

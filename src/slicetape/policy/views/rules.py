@@ -26,6 +26,9 @@ class Rules:
     `constant_fields`: fields that are the same in all items are said once.
     `marked_spills`: a text is a view of a spill when that is recorded, not when it says so.
     `command_paths`: a command that prints a source file counts as a read of that path.
+    `fill_gaps`: lines of data that take no more room than the marker for them are shown.
+    `cut_matches`: very long lines of search results are cut as those of data are.
+    `say_once`: lines that stand above in the same turn are counted, not sent again.
     """
 
     code_points: bool = True
@@ -47,6 +50,9 @@ class Rules:
     constant_fields: bool = True
     marked_spills: bool = True
     command_paths: bool = True
+    fill_gaps: bool = True
+    cut_matches: bool = True
+    say_once: bool = True
 
 
 RULES = Rules()

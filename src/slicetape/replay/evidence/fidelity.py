@@ -12,9 +12,10 @@ from slicetape.policy.kind import SEARCH_TOOLS, is_source_path
 from slicetape.policy.views.lines import bare_lines
 from slicetape.policy.views.logs import likenesses
 from slicetape.recall.records import result_blocks
+from slicetape.replay.evidence.above import above
 from slicetape.replay.evidence.lines import LINE_KINDS, kind_of, telling
 from slicetape.replay.evidence.references import References
-from slicetape.replay.evidence.tokens import said
+from slicetape.replay.evidence.tokens import said, tokens
 from slicetape.replay.evidence.visible import Folded
 from slicetape.surface import View
 
@@ -89,11 +90,16 @@ class Fidelity:
         total = self._totals[one.seq]
         missing: Counter[str] = Counter({kind: 1 for kind in WHOLE if total[kind]})
         grouped: Counter[str] = Counter()
-        missing[KEPT] = len(self._later.get(one.seq, frozenset()) - one.shown)
-        if any(total[kind] for kind in WHOLE):
-            return missing, grouped
+        unseen = self._later.get(one.seq, frozenset()) - one.shown
+        missing[KEPT] = len(unseen)
         lines = _lines(one.view)
+        once = above(lines[1:], _lines(self.references.events[one.seq]))
+        grouped[KEPT] = len(unseen & tokens("\n".join(once.lines)))
+        if any(total[kind] for kind in WHOLE):
+            grouped.update(kind for kind in WHOLE if total[kind] and once.complete)
+            return missing, grouped & missing
         standing = Counter(lines)
+        grouped.update(of for line in once.lines if (of := kind_of(line)))
         for line, kind in _telling(view, place, self.references.events[one.seq]):
             if standing[line]:
                 standing[line] -= 1
@@ -117,8 +123,8 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
             yield kind, max(0, int(group[1]) - often[alike[at]])
 
 
-def _lines(view: ToolResult) -> list[str]:
-    return [line.removesuffix("\r") for text in said(view) for line in text.split("\n")]
+def _lines(event: Event) -> list[str]:
+    return [line.removesuffix("\r") for text in said(event) for line in text.split("\n")]
 
 
 def _telling(view: View, seq: int, event: Event) -> Iterator[tuple[str, str]]:
