@@ -88,6 +88,25 @@ def test_source_code_and_error_results_must_be_whole() -> None:
     assert "error" not in sight(None, path="a.py", tool="read")
 
 
+def test_a_source_whose_other_lines_stand_above_is_counted_apart() -> None:
+    text = "import port_7443\none\ntwo\nthree\nlast"
+    whole = "[head]\nimport port_7443\n…[+3 lines / 14 chars as above]…\nlast"
+    assert sight(whole, text, path="a.py", tool="read")["source"] == Shown(0, 1, 1)
+    for hiding in (
+        "[head]\nimport port_7443\n…[+3 lines / 14 chars]…\nlast",
+        "[head]\n…[+3 lines / 14 chars as above, numbered on]…\nlast",
+        "[head]\nimport port_7443\n…[+3 lines / 14 chars as above]…",
+    ):
+        assert sight(hiding, text, path="a.py", tool="read")["source"] == Shown(0, 0, 1)
+
+
+def test_lines_that_stand_above_are_counted_apart() -> None:
+    text = "start of it\nWARN slow 1\nWARN slow 2\nport_7443\nend"
+    found = sight("[head]\nstart of it\n…[+3 lines / 34 chars as above]…\nend", text)
+    assert found["warning"] == Shown(0, 2, 2)
+    assert found["kept-referenced"] == Shown(0, 1, 1)
+
+
 @pytest.mark.parametrize(
     ("text", "tool"), [(LOG, "Grep"), ('[{"error": "failed port_7443"}]', "http_get")]
 )
