@@ -102,6 +102,18 @@ class TestWhatIsSaidOnce:
         assert len(again) < len(first)
         assert " as above]…" in again
 
+    def test_a_file_that_a_message_quotes_is_not_printed_again_in_any_turn(self) -> None:
+        story = FoldedStory()
+        story.start()
+        story.human("Follow these rules:\n" + "\n".join(SOURCE))
+        story.says("I will.")
+        story.end()
+        story.start()
+        story.human("Read them again.")
+        shown = read(story, SOURCE)
+        assert restored(shown, SOURCE)[1:] == SOURCE
+        assert len(shown) < 400
+
     def test_all_of_it_comes_back(self) -> None:
         story = started()
         read(story, SOURCE)

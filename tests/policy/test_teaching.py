@@ -25,7 +25,7 @@ def test_case_190_the_text_about_views_says_what_they_keep_and_no_more() -> None
         "those with new keys",
         "about a dozen a run",
         "…[+N lines / M chars]…",
-        'with "as above" they stand earlier in this turn',
+        'with "as above" they stand earlier',
         '"grep": <regex>',
         '"lines": "a-b"',
         "A view tells only what the tool returned",

@@ -9,8 +9,15 @@ from dataclasses import dataclass
 
 import msgspec
 
-from slicetape.log.events import AssistantMessage, Dispatch, Replace, ToolResult
-from slicetape.log.messages import Message, ToolCall
+from slicetape.log.events import (
+    AssistantMessage,
+    Dispatch,
+    Replace,
+    ToolResult,
+    UserMessage,
+    is_snapshot,
+)
+from slicetape.log.messages import Message, Text, ToolCall
 from slicetape.log.spill import stored_head
 from slicetape.policy.backoff import parsed
 from slicetape.policy.fold_state import FoldState, arguments_text, replacements
@@ -91,6 +98,8 @@ class _Planner:
                 self._take_result(event, replaced.get(seq))
             elif isinstance(event, AssistantMessage) and event.is_original:
                 self._take_calls(event)
+            elif isinstance(event, UserMessage) and event.is_original and not is_snapshot(event):
+                self._take_message(event)
             elif isinstance(event, Dispatch) and event.data.name == EXPAND:
                 root = view.calls.roots.get(seq)
                 if root and not event.data.is_error:
@@ -120,6 +129,12 @@ class _Planner:
             if call is not None:
                 state.forwarded.forget(call.seq)
         self._note_shown(event, replaced, rendered)
+
+    def _take_message(self, event: UserMessage) -> None:
+        """Keep the lines of a message that stays where it is."""
+        if self._folding.rules.say_once:
+            said = (block.text for block in event.data.content if isinstance(block, Text))
+            self._state.repeats.add_message(event.seq, said)
 
     def _take_calls(self, event: AssistantMessage) -> None:
         """Keep the lines that the model wrote into its calls, for the results after them."""

@@ -1,9 +1,9 @@
-"""Lines that stand above in the same turn: said once, and counted where they come again.
+"""Lines that stand above: said once, and counted where they come again.
 
 A file that is read again, or read after it was written, repeats what the request shows already.
 Of such a run the first line is kept, and a marker counts the lines that follow it as they do
-above. Nothing is hidden: they stand, whole, in an earlier result or call of the turn. Work is
-proportional to the lines of the new text.
+above. Nothing is hidden: they stand, whole, in an earlier result or call of the turn, or in a
+message. Work is proportional to the lines of the new text.
 """
 
 import re
@@ -42,29 +42,18 @@ Stands = Callable[[Shown], bool]
 
 
 @dataclass(slots=True)
-class Repeats:
-    """The lines that calls and results of one turn show, in order; a new turn begins empty."""
+class _Lines:
+    """Lines as they stand, one event after the other; None where one text ends."""
 
-    _turn: int = 0
-    _lines: list[str | None] = field(default_factory=list)
-    _last: dict[str, int] = field(default_factory=dict)
-    _starts: list[int] = field(default_factory=list)
-    _shown: list[Shown] = field(default_factory=list)
-    _here: set[str] = field(default_factory=set)
-    """Lines of the next event itself, which stand nearer than any above it."""
-
-    def enter(self, turn: int) -> None:
-        """Say which turn the next event is of; what the turn before showed is forgotten."""
-        self._here.clear()
-        if turn != self._turn:
-            self._turn = turn
-            self._lines, self._last, self._starts, self._shown = [], {}, [], []
+    lines: list[str | None] = field(default_factory=list)
+    last: dict[str, int] = field(default_factory=dict)
+    starts: list[int] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
 
     def add(self, shown: Shown, texts: Iterable[str]) -> None:
-        """Take in the texts of an event as the surface shows them."""
-        last, lines = self._last, self._lines
-        self._starts.append(len(lines))
-        self._shown.append(shown)
+        last, lines = self.last, self.lines
+        self.starts.append(len(lines))
+        self.shown.append(shown)
         for text in texts:
             for line in text.split("\n"):
                 if _is_marker(line):
@@ -76,9 +65,40 @@ class Repeats:
                 lines.append(line)
             lines.append(None)
 
+    def find(self, bare: str) -> tuple[Shown, int] | None:
+        """The event that shows the last copy of a line, and where its lines have it."""
+        at = self.last.get(bare)
+        return None if at is None else (self.shown[bisect_right(self.starts, at) - 1], at)
+
+
+@dataclass(slots=True)
+class Repeats:
+    """The lines that stand: of messages for good, of calls and results for one turn."""
+
+    _turn: int = 0
+    _messages: _Lines = field(default_factory=_Lines)
+    _results: _Lines = field(default_factory=_Lines)
+    _here: set[str] = field(default_factory=set)
+    """Lines of the next event itself, which stand nearer than any above it."""
+
+    def enter(self, turn: int) -> None:
+        """Say which turn the next event is of; what calls and results before it showed is gone."""
+        self._here.clear()
+        if turn != self._turn:
+            self._turn = turn
+            self._results = _Lines()
+
+    def add(self, shown: Shown, texts: Iterable[str]) -> None:
+        """Take in the texts of a call or result as the surface shows them."""
+        self._results.add(shown, texts)
+
+    def add_message(self, seq: int, texts: Iterable[str]) -> None:
+        """Take in the texts of a message that no policy moves."""
+        self._messages.add(Shown(seq), texts)
+
     def settle(self, replaced: Mapping[int, ToolResult]) -> None:
         """Learn what was put in the place of results, by the seq of the original."""
-        for shown in self._shown if replaced else ():
+        for shown in self._results.shown if replaced else ():
             by = replaced.get(shown.seq)
             if by is not None and by.data.message == shown.view:
                 shown.node = by.seq
@@ -87,7 +107,7 @@ class Repeats:
 
     def said_once(self, text: str, stands: Stands) -> tuple[str, int] | None:
         """The text without what stands above, and how many lines that leaves out; None if none."""
-        if not self._last:
+        if not (self._results.last or self._messages.last):
             return None
         lines = text.split("\n")
         kept: list[str] = []
@@ -107,12 +127,12 @@ class Repeats:
         It is found by its first line: below the last copy of it that stands above.
         """
         bare = _bare(lines[at])
-        above = self._last.get(bare)
         near = bare in self._here
         self._here.add(bare)
-        if above is None or near or not stands(self._owner(above)):
+        found = None if near else self._above(bare)
+        if found is None or not stands(found[0]):
             return at + 1, ""
-        how, expected = _expected(lines[at], self._lines, above)
+        how, expected = _expected(lines[at], found[1].lines, found[2])
         end = at + 1
         for line in expected:
             if end == len(lines) or line != lines[end]:
@@ -122,8 +142,11 @@ class Repeats:
         enough = len(again) >= _FEWEST_LINES and sum(map(len, again)) >= _FEWEST_CHARS
         return (end, how) if enough else (at + 1, "")
 
-    def _owner(self, above: int) -> Shown:
-        return self._shown[bisect_right(self._starts, above) - 1]
+    def _above(self, bare: str) -> tuple[Shown, _Lines, int] | None:
+        """What shows the last copy of a line, and where."""
+        pairs = ((rows, rows.find(bare)) for rows in (self._results, self._messages))
+        found = [(at[0], rows, at[1]) for rows, at in pairs if at]
+        return max(found, key=lambda row: row[0].seq, default=None)
 
 
 def marker(lines: Sequence[str], how: str = "") -> str:

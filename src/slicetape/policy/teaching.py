@@ -29,7 +29,7 @@ Logs keep their ends, errors with context, warnings and summaries; like lines ar
 count. JSON keeps first, last and failing items. Source code is never condensed. grep and glob \
 stay whole unless one search returns many matches; then each file keeps first and last matches \
 and [... and N more matches in <file>]. …[+N lines / M chars]… are left out; with "as above" they \
-stand earlier in this turn, below the last such line.
+stand earlier, below the last such line.
 A view tells only what the tool returned.
 """
 _SEALED = """\

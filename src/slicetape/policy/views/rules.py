@@ -28,7 +28,7 @@ class Rules:
     `command_paths`: a command that prints a source file counts as a read of that path.
     `fill_gaps`: lines of data that take no more room than the marker for them are shown.
     `cut_matches`: very long lines of search results are cut as those of data are.
-    `say_once`: lines that stand above in the same turn are counted, not sent again.
+    `say_once`: lines that stand above, in the turn or in a message, are counted, not sent again.
     """
 
     code_points: bool = True
