@@ -12,8 +12,16 @@ from slicetape.config.keys import RETIRED, RETIRED_HISTORY, ROOT_KEYS, SECTIONS,
 from slicetape.errors import ConfigError
 from slicetape.policy.settings import HistorySettings, Settings
 
-VALID = "maxStepsPerTurn, defaultReasoningEffort, digest, fold, history, log, window, mode"
+VALID = "maxStepsPerTurn, defaultReasoningEffort, digest, fold, history, log, window, model, tools, mode"
 ALL_DEFAULTS = {
+    "model.name": None,
+    "model.baseUrl": None,
+    "model.contextWindow": None,
+    "model.maxTokens": None,
+    "model.temperature": None,
+    "tools.permission": None,
+    "tools.sandbox": False,
+    "tools.bashTimeoutMs": 60_000,
     "mode": "slice",
     "maxStepsPerTurn": None,
     "defaultReasoningEffort": "inherit",
@@ -85,7 +93,7 @@ def test_an_empty_configuration_is_the_minimal_one() -> None:
 
 
 def test_case_241_every_documented_top_level_key_is_accepted() -> None:
-    assert [top_level_problem(name) for name in VALID.split(", ")] == [None] * 8
+    assert [top_level_problem(name) for name in VALID.split(", ")] == [None] * 10
     assert ", ".join(TOP_LEVEL) == VALID
     sections = {name: {} for name in SECTIONS}
     assert from_values({"mode": "slice", "maxStepsPerTurn": 3, **sections}).max_steps_per_turn == 3

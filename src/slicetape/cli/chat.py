@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from slicetape.cli.agent_options import AgentOptions, agent_options
+from slicetape.cli.text import one_line
 from slicetape.errors import SlicetapeError
 
 _EXAMPLES = """\b
@@ -44,7 +45,7 @@ async def _chat(options: AgentOptions) -> int:
         options,
         screen,
         default_permission="ask",
-        asker=questions.ask if person else None,
+        asker=questions.permit if person else None,
     )
     screen.follow(made.agent.session)
     talk = Chat(made, list(made.images))
@@ -75,6 +76,17 @@ class Questions:
         finally:
             self._open, self.text = None, ""
 
+    async def permit(self, tool: str, about: str) -> tuple[Any, str]:
+        """Ask whether a call may run: y once, a always, n or n REASON."""
+        shown = one_line(about, 200)
+        said = await self.ask(f"? {tool} {shown}   [y]es, [a]lways, [n]o and why")
+        word, _, rest = said.partition(" ")
+        if word.lower() in ("y", "yes"):
+            return "once", ""
+        if word.lower() in ("a", "always"):
+            return "always", ""
+        return "no", rest if word.lower() in ("n", "no") else said
+
     def answer(self, line: str) -> bool:
         """Take a typed line as the answer; False when nothing was asked."""
         if self._open is None or self._open.done():
@@ -90,7 +102,7 @@ async def _talk(talk: Any, screen: Any, questions: Questions) -> None:
 
     made = talk.made
     prompt: PromptSession[str] = PromptSession(
-        history=FileHistory(str(_history(made.store.home))),
+        history=FileHistory(str(_history(made.setting.store.home))),
         multiline=True,
         key_bindings=_keys(),
         bottom_toolbar=lambda: _toolbar(talk),
@@ -179,5 +191,3 @@ def _history(home: Path) -> Path:
     path = home / HISTORY
     os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
     return path
-
-

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slicetape.cli.choosing import undone
+from slicetape.cli.choosing import now_ms, undone
 from slicetape.cli.composing import Composed, image_of, model_of
 from slicetape.cli.context_parts import parts
 from slicetape.cli.ledger import Spent, priced
@@ -50,7 +50,7 @@ def run_command(chat: Chat, line: str) -> Lines:
     return row.do(chat, rest.strip())
 
 
-def _help(chat: Chat, rest: str) -> Lines:
+def _help(_chat: Chat, _rest: str) -> Lines:
     width = max(len(row.usage) for row in COMMANDS.values())
     for row in COMMANDS.values():
         yield f"  {row.usage:<{width}}  {row.does}"
@@ -58,7 +58,7 @@ def _help(chat: Chat, rest: str) -> Lines:
     yield "  its next step. Ctrl-C stops the turn, twice leaves; Ctrl-D leaves."
 
 
-def _context(chat: Chat, rest: str) -> Lines:
+def _context(chat: Chat, _rest: str) -> Lines:
     agent = chat.made.agent
     found = parts(agent.session.view, agent.tool_schemas)
     total = sum(part.chars for part in found.values()) or 1
@@ -79,7 +79,7 @@ def _hidden(chat: Chat) -> str:
     return f"{counted(sealed, 'message')} behind {counted(entries, 'entry', 'entries')}"
 
 
-def _tape(chat: Chat, rest: str) -> Lines:
+def _tape(chat: Chat, _rest: str) -> Lines:
     view = chat.made.agent.session.view
     if not view.entries:
         yield "  the tape is empty: a turn is sealed when the next one begins"
@@ -94,7 +94,7 @@ def _tape(chat: Chat, rest: str) -> Lines:
         yield f"  seq {seq:<6} {name:<12} {size:<32} {turn_locator(turns[1])}"
 
 
-def _cost(chat: Chat, rest: str) -> Lines:
+def _cost(chat: Chat, _rest: str) -> Lines:
     ledger = chat.made.ledger
     for name, spent in (("this turn", ledger.turn), ("in total", ledger.total)):
         yield f"  {name:<10} {_spent(spent, ledger.currency)}"
@@ -134,8 +134,10 @@ def _recall(chat: Chat, rest: str) -> Lines:
         case [_, *_]:
             asked = ("recall_search", {"query": rest.removeprefix("search ")})
         case _:
-            raise UsageError("/recall WORDS, /recall turn N [full], /recall step T S, /recall seq N")
-    recall: Recall = chat.made.recall()
+            raise UsageError(
+                "/recall WORDS, /recall turn N [full], /recall step T S, /recall seq N"
+            )
+    recall: Recall = chat.made.recall
     yield from dispatch(*asked, recall, lenient=True).splitlines()
 
 
@@ -145,11 +147,11 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _undo(chat: Chat, rest: str) -> Lines:
+def _undo(chat: Chat, _rest: str) -> Lines:
     made = chat.made
     log = made.agent.session.log
-    compressed = made.loaded.settings.log.compression == "zstd"
-    child = undone(made.store, log, compressed=compressed)
+    compressed = made.setting.loaded.settings.log.compression == "zstd"
+    child = undone(made.setting.store, log, compressed=compressed)
     log.close()
     made.over(child)
     yield f"  the last turn is undone in a new session, {child.log.header.id};"
@@ -161,7 +163,7 @@ def _model(chat: Chat, rest: str) -> Lines:
         route = chat.made.agent.model.route
         yield f"  {route.provider}:{route.model}"
         return
-    model = model_of(rest, chat.made.loaded)
+    model = model_of(rest, chat.made.setting.loaded, chat.made.setting.store)
     chat.made.use(model)
     yield f"  {rest} from the next turn on; its cache begins empty"
 
@@ -178,14 +180,14 @@ def _resume(chat: Chat, rest: str) -> Lines:
             yield f"  {row.id:<24} {when(row.created):<17} {counted(row.turns, 'turn'):<9} {title}"
         yield "  /resume SESSION goes on with one of them"
         return
-    log = made.store.open(rest)
+    log = made.setting.store.open(rest)
     made.agent.session.log.close()
-    made.over(taken_up(log, time=made.now()))
+    made.over(taken_up(log, time=now_ms()))
     yield f"  going on with {log.header.id}: {counted(made.agent.session.view.turns.ended, 'turn')}"
 
 
-def _settings(chat: Chat, rest: str) -> Lines:
-    loaded = chat.made.loaded
+def _settings(chat: Chat, _rest: str) -> Lines:
+    loaded = chat.made.setting.loaded
     for key, value in effective(loaded.settings):
         yield f"  {key:<34} {value!s:<18} {loaded.origins.get(key, 'default')}"
 
@@ -197,7 +199,7 @@ def _image(chat: Chat, rest: str) -> Lines:
     yield f"  {one_line(rest, 60)} goes along with the next message"
 
 
-def _quit(chat: Chat, rest: str) -> Lines:
+def _quit(chat: Chat, _rest: str) -> Lines:
     chat.over = True
     yield from ()
 
@@ -220,9 +222,10 @@ COMMANDS = {
     "cost": Row("/cost", "tokens and money of this turn and in total", _cost),
     "undo": Row("/undo", "a new session without the last turn", _undo, idle=True),
     "model": Row("/model [PROVIDER:MODEL]", "the model, or another one", _model, idle=True),
-    "resume": Row("/resume [SESSION]", "the sessions of this directory, or one", _resume, idle=True),
+    "resume": Row(
+        "/resume [SESSION]", "the sessions of this directory, or one", _resume, idle=True
+    ),
     "image": Row("/image FILE", "a picture for the next message", _image),
     "settings": Row("/settings", "the settings in force and where each is from", _settings),
     "quit": Row("/quit", "leave", _quit),
 }
-

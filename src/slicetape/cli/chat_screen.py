@@ -100,5 +100,3 @@ class Screen:
     @staticmethod
     def _width() -> int:
         return max(20, width() - _MARGIN)
-
-

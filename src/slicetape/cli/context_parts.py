@@ -37,7 +37,7 @@ class Part:
 
 
 def parts(view: View, tool_schemas: str) -> dict[str, Part]:
-    """What the next request holds, in the order of `ORDER`; kinds that are not there are left out."""
+    """What the next request holds, in the order of `ORDER`, without kinds that are not there."""
     found = {name: Part() for name in ORDER}
     if tool_schemas:
         _add(found["tool schemas"], len(tool_schemas))

@@ -44,6 +44,8 @@ class Row:
 
 COMMANDS = {
     "demo": Row("demo", "demo", "Replay a small session that comes with slicetape."),
+    "chat": Row("chat", "chat", "Talk with an agent that works in this directory."),
+    "run": Row("run", "run", "Have an agent work on one prompt."),
     "replay": Row("replay", "replay_", "What recorded sessions cost, under several arms."),
     "import": Row("importing", "import_", "Bring transcripts and logs in as sessions."),
     "export": Row("exporting", "export", "Write the log of a session to a file or to stdout."),

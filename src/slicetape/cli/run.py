@@ -48,7 +48,7 @@ async def _run(text: str, options: AgentOptions, *, as_json: bool) -> int:
     from slicetape.cli.composing import compose
 
     watcher = _Printer(as_json=as_json)
-    made = await compose(options, watcher, default_permission="workspace")
+    made = compose(options, watcher, default_permission="workspace")
     agent = made.agent
     watcher.follow(agent.session)
     loop = asyncio.get_running_loop()

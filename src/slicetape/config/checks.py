@@ -76,6 +76,17 @@ def choice(text: str, *words: str) -> Check:
     return check
 
 
+def text(said: str) -> Check:
+    """A text with something in it, on one line."""
+
+    def check(value: object) -> str:
+        if not isinstance(value, str) or not value.strip() or "\n" in value:
+            raise BadValue(said)
+        return value.strip()
+
+    return check
+
+
 def entry_cap(value: object) -> int:
     """The cap of one entry, in code points; 256 keeps every recall locator whole."""
     name = "history.entryMaxChars"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from slicetape.config.checks import Check, choice, entry_cap, flag, integer, number
+from slicetape.config.checks import Check, choice, entry_cap, flag, integer, number, text
 
 ROW = "slice-agent-loop"
 
@@ -14,6 +14,8 @@ TOP_LEVEL: tuple[str, ...] = (
     "history",
     "log",
     "window",
+    "model",
+    "tools",
     "mode",
 )
 
@@ -40,6 +42,7 @@ RETIRED_HISTORY: dict[str, str] = {
     "pinUserChars": "human messages are neither excerpted nor copied into entries; remove the key",
 }
 
+_TOKENS = "model.{} must be a number of tokens, at least 1"
 _EFFORTS = ("off", "low", "high", "max", "inherit")
 
 
@@ -100,6 +103,24 @@ SECTIONS: dict[str, tuple[Key, ...]] = {
     ),
     "log": (Key("compression", choice("log.compression must be none or zstd", "none", "zstd")),),
     "window": (Key("compaction", flag("window.compaction must be true or false")),),
+    "model": (
+        Key("name", text("model.name must be a text such as deepseek:deepseek-chat")),
+        Key("baseUrl", text("model.baseUrl must be the address of a server")),
+        Key("contextWindow", integer(_TOKENS.format("contextWindow"), at_least=1)),
+        Key("maxTokens", integer(_TOKENS.format("maxTokens"), at_least=1)),
+        Key("temperature", number("model.temperature must be from 0 to 2", at_most=2)),
+    ),
+    "tools": (
+        Key(
+            "permission",
+            choice("tools.permission must be ask, workspace or all", "ask", "workspace", "all"),
+        ),
+        Key("sandbox", flag("tools.sandbox must be true or false")),
+        Key(
+            "bashTimeoutMs",
+            integer("tools.bashTimeoutMs must be an integer >= 1000", at_least=1_000),
+        ),
+    ),
     "fold": (
         Key("enabled", flag("fold.enabled must be true or false")),
         Key("pinSteps", integer("fold.pinSteps must be a non-negative integer")),

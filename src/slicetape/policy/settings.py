@@ -11,6 +11,7 @@ from typing import Literal
 
 Effort = Literal["off", "low", "high", "max", "inherit"]
 Compression = Literal["none", "zstd"]
+Permission = Literal["ask", "workspace", "all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,29 @@ class WindowSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Which model an agent asks: `name` as `provider:model`, None until somebody chooses.
+
+    What is None is taken from what is known of the model. Sizes are tokens.
+    """
+
+    name: str | None = None
+    base_url: str | None = None
+    context_window: int | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSettings:
+    """What an agent may do. `permission` None is `ask` in a chat and `workspace` in a run."""
+
+    permission: Permission | None = None
+    sandbox: bool = False
+    bash_timeout_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that may be configured. `Settings()` is the product as shipped.
 
@@ -101,3 +125,5 @@ class Settings:
     window: WindowSettings = field(default_factory=WindowSettings)
     fold: FoldSettings = field(default_factory=FoldSettings)
     digest: DigestSettings = field(default_factory=DigestSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    tools: ToolSettings = field(default_factory=ToolSettings)
