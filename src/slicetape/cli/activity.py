@@ -98,7 +98,7 @@ def _result(event: ToolResult) -> str:
         isinstance(b, ToolResultBlock) and b.is_error for b in event.data.message.content
     ):
         return one_line(text.partition("\n")[0], _MOST) or "error"
-    lines = text.count("\n") + 1 if text else 0
+    lines = len(text.splitlines())
     size = f"{counted(lines, 'line')}, {len(text):,} chars"
     return size if lines != 1 else one_line(text, _MOST)
 
