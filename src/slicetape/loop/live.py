@@ -103,7 +103,7 @@ class Room(Protocol):
         """Compact when the next request fills too much of the window."""
         ...
 
-    async def after_overflow(self, turn: int, step: int) -> bool:
+    async def when_full(self, turn: int, step: int) -> bool:
         """The provider said that the window is full; whether the request is smaller now."""
         ...
 

@@ -71,7 +71,7 @@ class LiveCompaction:
             if self.pressure() < limit or not await self._summarise(self._settings.retain):
                 return
 
-    async def after_overflow(self, turn: int, step: int) -> bool:
+    async def when_full(self, turn: int, step: int) -> bool:
         """Summarise all that can be; whether the surface moved."""
         return await self._summarise(0)
 

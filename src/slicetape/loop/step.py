@@ -102,7 +102,7 @@ async def _answer(live: Live, place: Place, abort: Abort) -> Answered | Failure:
         failure = outcome
         if failure.code == OVERFLOW and live.room is not None and not reduced:
             reduced = True
-            if await abort.guard(live.room.after_overflow(*place)):
+            if await abort.guard(live.room.when_full(*place)):
                 continue
         if failure.code == OVERFLOW and live.room is None:
             live.watcher.warning(FULL)

@@ -34,9 +34,9 @@ class Sandbox:
             )
         writable = [workspace.root.resolve(), *(path.resolve() for path in workspace.allowed)]
         binds = [part for path in writable if path.exists() for part in ("--bind", path, path)]
-        return [*self._base(), *map(str, binds), "--chdir", str(folder), "--", *argv]
+        return [*self._walls(), *map(str, binds), "--chdir", str(folder), "--", *argv]
 
-    def _base(self) -> list[str]:
+    def _walls(self) -> list[str]:
         alone = [] if self.network else ["--unshare-net"]
         return [
             *(self.program, "--die-with-parent", "--unshare-pid", *alone),
@@ -48,7 +48,7 @@ class Sandbox:
         if shutil.which(self.program) is None:
             return f"{self.program} is not installed"
         process = await asyncio.create_subprocess_exec(
-            *self._base(),
+            *self._walls(),
             "--",
             "true",
             stdin=asyncio.subprocess.DEVNULL,
