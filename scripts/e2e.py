@@ -35,8 +35,7 @@ TURNS = (
     "Read notes.txt and tell me the password in its last line. Nothing else.",
     "Which number does its first line name? Answer from what you have, in one word.",
     "Say “ready” and nothing else.",
-    "What was the password that you read in turn 1? Use recall_turn or expand_result to be sure, "
-    "then give it in one word.",
+    "Which password did you read in turn 1? Recall it to be sure, then give it in one word.",
 )
 SECRET = "heliotrope-4417"
 
@@ -88,8 +87,8 @@ def _report(session: Session, ends: list[str]) -> int:
         if usage is not None:
             print(
                 f"  turn {event.data.turn} step {event.data.step}: fresh {usage.input_tokens:,}, "
-                f"cached {usage.cache_read_tokens or 0:,}, written {usage.cache_write_tokens or 0:,}, "
-                f"out {usage.output_tokens:,}"
+                f"cached {usage.cache_read_tokens or 0:,}, "
+                f"written {usage.cache_write_tokens or 0:,}, out {usage.output_tokens:,}"
             )
     said = "".join(str(block) for block in answers[-1].data.message.content) if answers else ""
     found = SECRET in said

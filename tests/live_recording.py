@@ -83,7 +83,8 @@ class Surroundings:
     folding: Folding | None = None
     known: Mapping[str, str | None] = field(default_factory=dict)
     notes: bool = False
-    tools: Callable[[Session], Sequence[Tool]] | None = None
+    tools: Callable[[Session, Sequence[Tool]], Sequence[Tool]] | None = None
+    before_message: Callable[[int], None] = lambda _: None
 
 
 class Ticks:
@@ -131,7 +132,9 @@ class Rerun:
         )
         said = RecordedPrompt(events, self._recorded.log)
         model = RecordedModel(self, events)
-        tools = around.tools(session) if around.tools else recorded_tools(events, self._recorded)
+        tools: Sequence[Tool] = recorded_tools(events, self._recorded)
+        if around.tools:
+            tools = around.tools(session, tools)
         agent = Agent(
             session,
             model,
@@ -149,7 +152,8 @@ class Rerun:
         first = next((at for at, event in enumerate(events) if _waits(event)), len(events))
         for event in events[:first]:
             session.append(_unplaced(event))
-        for event in waiting_messages(events):
+        for number, event in enumerate(waiting_messages(events)):
+            around.before_message(number)
             said.turn_of(event)
             if event.data.target == "next-step":
                 agent.inject(*event.data.inserted)
