@@ -1,11 +1,14 @@
-"""Anthropic messages on the official `anthropic` SDK.
+"""Anthropic messages on the official `anthropic` SDK; its beta features stay off.
 
-content_block_start, _delta, _stop   blocks: text, thinking, tool_use; others are kept as JSON
-signature_delta                      kept byte for byte in the replay state, beside its block
-message_start, message_delta         usage (input, cache read, cache written are disjoint)
-message_delta.stop_reason            end_turn, stop_sequence, tool_use, max_tokens; anything
-else is a failure
-error                                ends the stream
+    content_block_start, _delta, _stop   blocks: text, thinking, tool_use; others are kept as JSON
+    signature_delta                      kept byte for byte in the replay state, beside its block
+    message_start, message_delta         usage: input, cache read and cache written are disjoint
+    message_delta.stop_reason            end_turn, stop_sequence, tool_use, max_tokens; anything
+                                         else is a failure
+    error                                ends the stream
+
+An answer without `message_stop` is whole when its stop reason has come: the usage comes with it.
+A block without a number is the last one begun, or one more.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -30,48 +33,52 @@ from slicetape.loop.deltas import (
     UsageSeen,
 )
 from slicetape.loop.protocols import Route
-from slicetape.models.failures import clean, failure, of_text
-from slicetape.models.keys import Secret
-from slicetape.models.transport import SILENCE_S, Broken, Carrier, need
+from slicetape.models.failures import ended_with, failure, of_error
+from slicetape.models.reading import (
+    Mended,
+    as_count,
+    as_object,
+    as_place,
+    as_string,
+    decoded,
+    json_text,
+)
+from slicetape.models.transport import Carrier, Place
 
+_KINDS: dict[str, BlockType] = {"text": "text", "thinking": "reasoning", "tool_use": "tool-call"}
 _FINISH: dict[str, FinishKind] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool-calls",
     "max_tokens": "max-tokens",
 }
-_WINDOW = "model_context_window_exceeded"
+_ENDINGS = {
+    "model_context_window_exceeded": failure(
+        "CONTEXT_WINDOW_EXCEEDED", "the answer ran into the end of the model's window"
+    ),
+    "refusal": failure("REFUSAL", "the model refused to answer"),
+    "pause_turn": failure("PAUSE_TURN", "the provider paused the answer; send the request again"),
+}
 
 
 class AnthropicModel:
     """A model behind `POST …/v1/messages`. Nothing is loaded or sent before it is asked."""
 
-    def __init__(self, route: Route, *, url: str, key: Secret, silence: float = SILENCE_S) -> None:
-        need("anthropic")
+    def __init__(self, route: Route, place: Place) -> None:
         self._route = route
-        self._carrier = Carrier("anthropic", "AsyncAnthropic", url=url, key=key, silence=silence)
+        self._secret = place.key.reveal()
+        self._carrier = Carrier(place)
 
     @property
     def route(self) -> Route:
         """Where this model is."""
         return self._route
 
-    async def stream(
+    def stream(
         self, body: bytes, *, purpose: Literal["step", "summary"] = "step"
     ) -> AsyncIterator[Delta]:
         """Send one request; its deltas, and one `Finish` at the end."""
-        answer = MessagesAnswer(self._carrier.secret)
-        try:
-            async for _, data in self._carrier.stream("/v1/messages", body):
-                for delta in answer.take(data):
-                    yield delta
-                if answer.done:
-                    break
-        except Broken as broken:
-            yield Finish(FinishReason("error", broken.failure))
-            return
-        for delta in answer.end():
-            yield delta
+        return self._carrier.answered("/v1/messages", body, MessagesAnswer(self._secret))
 
     async def close(self) -> None:
         """Give up connections."""
@@ -81,25 +88,43 @@ class AnthropicModel:
 class _Open:
     """A block of the answer; `first` is how it began."""
 
+    __slots__ = ("closed", "first", "half", "index", "kind", "parts", "signature")
+
     def __init__(self, index: int, first: dict[str, Any]) -> None:
         self.index = index
         self.first = first
-        self.kind = str(first.get("type", ""))
+        self.kind = _KINDS.get(as_string(first.get("type")), "other")
         self.parts: list[str] = []
-        self.signature = _string(first.get("signature"))
+        self.half = Mended()
+        self.signature = as_string(first.get("signature"))
         self.closed = False
+
+    def more(self, text: str) -> Iterator[Delta]:
+        """`text` taken in, and as a delta."""
+        self.parts.append(text)
+        match self.kind:
+            case "text":
+                yield TextDelta(self.index, text)
+            case "reasoning":
+                yield ReasoningDelta(self.index, text)
+            case "tool-call":
+                id, name = as_string(self.first.get("id")), as_string(self.first.get("name"))
+                yield ToolCallDelta(self.index, id, text, name or None)
 
     def block(self) -> Text | Reasoning | ToolCall | OtherBlock:
         text = "".join(self.parts)
-        if self.kind == "text":
-            return Text(text)
-        if self.kind == "thinking":
-            return Reasoning(text)
-        if self.kind == "tool_use":
-            return ToolCall(_string(self.first.get("id")), _string(self.first.get("name")), text)
-        return OtherBlock(msgspec.json.encode(self.first).decode())
+        match self.kind:
+            case "text":
+                return Text(text)
+            case "reasoning":
+                return Reasoning(text)
+            case "tool-call":
+                first = self.first
+                return ToolCall(as_string(first.get("id")), as_string(first.get("name")), text)
+        return OtherBlock(json_text(self.first))
 
     def replay(self) -> dict[str, str] | None:
+        """What the provider wants back with the block."""
         return {"type": "thinking", "signature": self.signature} if self.signature else None
 
 
@@ -112,93 +137,96 @@ class MessagesAnswer:
         self._usage: dict[str, int] = {}
         self._stop: str | None = None
         self._failure: Failure | None = None
-        self.done = False
+        self._terminated = False
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more is expected."""
+        return self._terminated or self._failure is not None
 
     def take(self, data: str) -> Iterator[Delta]:
         """The deltas of one event."""
-        try:
-            event = msgspec.json.decode(data)
-        except (msgspec.MsgspecError, UnicodeError):
-            self._fail("MALFORMED_RESPONSE", "a part of the answer is no JSON")
+        if self.done or not data.strip():
             return
-        if not isinstance(event, dict):
-            self._fail("MALFORMED_RESPONSE", "a part of the answer is no object")
+        event = decoded(data)
+        if event is None:
+            self.fail(failure("MALFORMED_RESPONSE", "a part of the answer is no JSON object"))
             return
         match event.get("type"):
             case "message_start":
-                self._count(_object(_object(event.get("message")).get("usage")))
+                self._count(as_object(as_object(event.get("message")).get("usage")))
             case "content_block_start":
                 yield from self._start(event)
             case "content_block_delta":
                 yield from self._delta(event)
             case "content_block_stop":
-                yield from self._end(self._blocks.get(_index(event)))
+                yield from self._end(self._named(event))
             case "message_delta":
-                self._count(_object(event.get("usage")))
-                self._stop = _string(_object(event.get("delta")).get("stop_reason")) or self._stop
+                self._count(as_object(event.get("usage")))
+                reason = as_string(as_object(event.get("delta")).get("stop_reason"))
+                self._stop = reason or self._stop
             case "message_stop":
-                self.done = True
+                self._terminated = True
             case "error":
-                self._report(_object(event.get("error")))
+                self.fail(of_error(event.get("error"), secret=self._secret))
 
     def end(self) -> Iterator[Delta]:
         """Everything that closes the answer: open blocks, usage, and the finish."""
-        for block in self._blocks.values():
-            yield from self._end(block)
+        reason = self._reason()
+        if reason.failure is None:
+            for block in self._blocks.values():
+                yield from self._end(block)
         if self._usage:
             yield UsageSeen(self._counted())
-        yield Finish(self._reason(), self._state())
+        yield Finish(reason, self._state() if reason.failure is None else NO_JSON)
+
+    def fail(self, failure: Failure) -> None:
+        """The answer ends with `failure`, unless it has failed before."""
+        self._failure = self._failure or failure
+
+    def _named(self, event: dict[str, Any]) -> _Open | None:
+        place = as_place(event.get("index"))
+        if place is not None:
+            return self._blocks.get(place)
+        return next(reversed(self._blocks.values()), None)
 
     def _start(self, event: dict[str, Any]) -> Iterator[Delta]:
-        index = _index(event)
+        index = as_place(event.get("index"))
+        if index is None:
+            index = max(self._blocks, default=-1) + 1
         if index in self._blocks:
             return
-        block = self._blocks[index] = _Open(index, _object(event.get("content_block")))
-        kinds: dict[str, BlockType] = {
-            "text": "text",
-            "thinking": "reasoning",
-            "tool_use": "tool-call",
-        }
-        yield BlockStart(index, kinds.get(block.kind, "other"))
-        said = _string(block.first.get("text")) or _string(block.first.get("thinking"))
-        if said:
-            yield from self._said(block, said)
+        block = self._blocks[index] = _Open(index, as_object(event.get("content_block")))
+        yield BlockStart(index, block.kind)
+        for key in ("text", "thinking"):
+            if said := block.half.take(block.first.get(key)):
+                yield from block.more(said)
         given = block.first.get("input")
-        if block.kind == "tool_use" and given:
-            yield from self._said(block, msgspec.json.encode(given).decode())
+        if block.kind == "tool-call" and given:
+            yield from block.more(json_text(given))
 
     def _delta(self, event: dict[str, Any]) -> Iterator[Delta]:
-        block, delta = self._blocks.get(_index(event)), _object(event.get("delta"))
+        block, delta = self._named(event), as_object(event.get("delta"))
         if block is None or block.closed:
             return
-        block.signature += _string(delta.get("signature"))
-        text = (
-            _string(delta.get("text"))
-            or _string(delta.get("thinking"))
-            or _string(delta.get("partial_json"))
-        )
-        if text:
-            yield from self._said(block, text)
-
-    def _said(self, block: _Open, text: str) -> Iterator[Delta]:
-        block.parts.append(text)
-        if block.kind == "text":
-            yield TextDelta(block.index, text)
-        elif block.kind == "thinking":
-            yield ReasoningDelta(block.index, text)
-        elif block.kind == "tool_use":
-            id, name = _string(block.first.get("id")), _string(block.first.get("name"))
-            yield ToolCallDelta(block.index, id, text, name or None)
+        block.signature += as_string(delta.get("signature"))
+        for key in ("text", "thinking", "partial_json"):
+            if said := block.half.take(delta.get(key)):
+                yield from block.more(said)
 
     def _end(self, block: _Open | None) -> Iterator[Delta]:
-        if block is not None and not block.closed:
-            block.closed = True
-            yield BlockEnd(block.index, block.block())
+        if block is None or block.closed:
+            return
+        if rest := block.half.rest():
+            yield from block.more(rest)
+        block.closed = True
+        yield BlockEnd(block.index, block.block())
 
     def _count(self, usage: dict[str, Any]) -> None:
-        for key, value in usage.items():
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                self._usage[key] = value
+        thought = as_object(usage.get("output_tokens_details")).get("thinking_tokens")
+        for key, value in (*usage.items(), ("thinking_tokens", thought)):
+            if (count := as_count(value)) is not None:
+                self._usage[key] = count
 
     def _counted(self) -> Usage:
         return Usage(
@@ -206,6 +234,7 @@ class MessagesAnswer:
             output_tokens=self._usage.get("output_tokens", 0),
             cache_read_tokens=self._usage.get("cache_read_input_tokens"),
             cache_write_tokens=self._usage.get("cache_creation_input_tokens"),
+            reasoning_tokens=self._usage.get("thinking_tokens"),
         )
 
     def _state(self) -> Raw:
@@ -215,42 +244,22 @@ class MessagesAnswer:
             return NO_JSON
         return Raw(msgspec.json.encode({"blocks": entries}))
 
-    def _report(self, error: dict[str, Any]) -> None:
-        kind, message = _string(error.get("type")), _string(error.get("message"))
-        self._failure = self._failure or of_text(message, kind, secret=self._secret)
-        self.done = True
-
-    def _fail(self, code: str, message: str) -> None:
-        self._failure = self._failure or failure(code, message)
-        self.done = True
-
     def _reason(self) -> FinishReason:
+        if self._failure is None:
+            self._failure = self._shortcoming()
         if self._failure is not None:
             return FinishReason("error", self._failure)
+        return FinishReason(_FINISH[self._stop or ""])
+
+    def _shortcoming(self) -> Failure | None:
+        """Why the answer does not count, if it does not."""
         if self._stop is None:
-            text = "the stream ended before the answer did"
-            return FinishReason("error", failure("STREAM_CLOSED", text))
-        if self._stop == _WINDOW:
-            text = "the model's window is full"
-            return FinishReason("error", failure("CONTEXT_WINDOW_EXCEEDED", text))
-        kind = _FINISH.get(self._stop)
-        if kind is None:
-            text = f"the provider ended the answer with {self._stop[:80]!r}"
-            return FinishReason("error", failure(clean(self._stop).upper()[:64], text))
-        if kind == "stop" and not self._blocks:
+            if self._terminated:
+                return failure("MALFORMED_RESPONSE", "the answer ended without saying why")
+            return failure("STREAM_CLOSED", "the stream ended before the answer did")
+        if self._stop not in _FINISH:
+            return _ENDINGS.get(self._stop) or ended_with(self._stop, secret=self._secret)
+        if _FINISH[self._stop] == "stop" and not self._blocks:
             text = "the model ended its answer without saying anything"
-            return FinishReason("error", failure("EMPTY_RESPONSE", text))
-        return FinishReason(kind)
-
-
-def _index(event: dict[str, Any]) -> int:
-    index = event.get("index")
-    return index if isinstance(index, int) and not isinstance(index, bool) else 0
-
-
-def _object(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+            return failure("EMPTY_RESPONSE", text)
+        return None

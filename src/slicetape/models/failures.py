@@ -1,7 +1,7 @@
 """What went wrong at a provider, in one table of codes.
 
 AUTH                     401, 403: the key is missing, wrong, or may not do this
-QUOTA                    the account has no balance or quota left
+QUOTA                    402, or a text that says that balance or quota are used up
 RATE_LIMIT               429: too many requests for now
 CONTEXT_WINDOW_EXCEEDED  the request is longer than the window
 INVALID_REQUEST          400, 413, 422: the request is not accepted as it is
@@ -11,29 +11,52 @@ TIMEOUT, TRANSPORT       no bytes for too long; the connection failed
 STREAM_CLOSED            the stream ended before the answer did
 MALFORMED_RESPONSE       what came is not what the wire says
 EMPTY_RESPONSE           an answer with nothing in it
+any other, in capitals   the reason for which the provider ended the answer
 """
 
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-import msgspec
-
 from slicetape.log.payloads import Failure
+from slicetape.models.reading import as_object, as_string, decoded
 
 MOST_CHARS = 500
 _WINDOW = re.compile(
-    r"context[ _-]?(length|window)|maximum context|prompt is too long|too many tokens"
-    r"|input length and .?max_tokens.? exceed|exceeds? the (model'?s )?(context|max\w* tokens)",
+    r"context[ _-](length|window|size|limit)|maximum context|prompt is too long"
+    r"|input tokens? (count )?(\([0-9]+\) )?exceeds?|input is too long|too many input tokens",
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
-    r"insufficient[ _](balance|quota|funds|credit)|exceeded your current quota|billing"
-    r"|credit balance is too low|quota (is )?exhausted",
+    r"insufficient[ _](balance|quota|funds|credit)|exceeded your current quota"
+    r"|credit balance is too low|requires more credits|billing_(error|not_active|hard_limit)"
+    r"|quota (is |has been )?exhausted",
     re.IGNORECASE,
 )
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_KINDS = (
+    ("QUOTA", re.compile(r"insufficient_quota|billing|insufficient_balance", re.IGNORECASE)),
+    ("RATE_LIMIT", re.compile(r"rate_?limit|too_many_requests", re.IGNORECASE)),
+    (
+        "AUTH",
+        re.compile(r"authentication|permission|unauthorized|api_key", re.IGNORECASE),
+    ),
+    ("TIMEOUT", re.compile(r"timeout", re.IGNORECASE)),
+    ("INVALID_REQUEST", re.compile(r"invalid|bad_?request|too_large|not_found", re.IGNORECASE)),
+)
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
+_KEYLIKE = re.compile(r"\b(sk|pk|key)-[A-Za-z0-9_*.-]{8,}")
+_CODE = re.compile(r"[^A-Z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The sentence of an error body, and the names that it gives the error."""
+
+    message: str
+    kind: str = ""
+    status: int | None = None
 
 
 def of_status(
@@ -48,28 +71,44 @@ def of_status(
 
     `now` is epoch seconds, for a `retry-after` that names a date.
     """
-    message = message_of(body) or f"the provider answered with status {status}"
+    said = said_in(body)
+    message = said.message or f"the provider answered with status {status}"
+    request_id = headers.get("x-request-id") or headers.get("request-id")
     return Failure(
         message=clean(message, secret),
-        code=_code(status, f"{message}\n{body[:4_000]}"),
+        code=_code(status, f"{said.kind} {message}"),
         status=status,
         provider_retry_after_ms=retry_after_ms(headers, now=now),
-        request_id=headers.get("x-request-id") or headers.get("request-id"),
+        request_id=clean(request_id, secret)[:100] if request_id else None,
     )
 
 
-def of_text(message: str, kind: str = "", *, secret: str = "") -> Failure:
-    """The failure that an error event inside a stream means."""
-    text = f"{kind} {message}"
-    if "overloaded" in text.lower() or kind in ("api_error", "server_error"):
-        code = "SERVER"
-    elif kind in ("rate_limit_error", "rate_limit_exceeded"):
-        code = "RATE_LIMIT"
-    elif kind in ("authentication_error", "permission_error"):
-        code = "AUTH"
+def of_error(error: object, *, secret: str = "") -> Failure:
+    """The failure that an error inside a stream means."""
+    said = _said({"error": error})
+    text = f"{said.kind} {said.message}"
+    code = "SERVER"
+    if said.status is not None and 400 <= said.status < 600:
+        code = _code(said.status, text)
+    elif _QUOTA.search(text):
+        code = "QUOTA"
+    elif _WINDOW.search(text):
+        code = "CONTEXT_WINDOW_EXCEEDED"
     else:
-        code = _code(400, text)
-    return Failure(clean(message or kind or "the stream reported an error", secret), code)
+        code = next((code for code, kind in _KINDS if kind.search(said.kind)), "SERVER")
+    message = said.message or said.kind or "the stream reported an error"
+    return Failure(clean(message, secret), code, said.status)
+
+
+def of_body(body: str, *, secret: str = "") -> Failure:
+    """The failure of an answer that was accepted and is no stream."""
+    found = decoded(body) if body else None
+    if found is not None and found.get("error"):
+        return of_error(found["error"], secret=secret)
+    if not body:
+        return failure("STREAM_CLOSED", "the provider closed the connection without an answer")
+    text = f"the provider did not stream its answer: {body[:200]}"
+    return failure("MALFORMED_RESPONSE", text, secret=secret)
 
 
 def failure(code: str, message: str, *, secret: str = "") -> Failure:
@@ -77,37 +116,60 @@ def failure(code: str, message: str, *, secret: str = "") -> Failure:
     return Failure(clean(message, secret), code)
 
 
+def ended_with(reason: str, *, secret: str = "") -> Failure:
+    """The failure of an answer that the provider ended for `reason`."""
+    code = _CODE.sub("_", clean(reason, secret).upper()).strip("_")[:64]
+    return failure(code or "UNKNOWN", f'the provider ended the answer: "{reason[:80]}"')
+
+
 def clean(text: str, secret: str = "") -> str:
     """A text for a log and a person: one line, bounded, without the key."""
+    text = text[:20_000]
     if secret:
         text = text.replace(secret, "[key]")
         if len(secret) > 12:
             text = re.sub(re.escape(secret[:8]) + r"[\w*.-]*", "[key]", text)
+    text = _KEYLIKE.sub("[key]", text)
+    text = text.encode("utf-8", "replace").decode()
     line = _UNSEEN.sub(" ", text).strip()
     return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 1] + "…"
 
 
-def message_of(body: str) -> str:
-    """The sentence in an error body; the body itself when it is no JSON of a known shape."""
-    try:
-        said = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeError):
-        return body
-    error = said.get("error", said) if isinstance(said, dict) else said
-    if isinstance(error, dict):
-        for key in ("message", "detail", "error"):
-            if isinstance(error.get(key), str):
-                return str(error[key])
-    return error if isinstance(error, str) else body
+def said_in(body: str) -> Said:
+    """What an error body says; the body itself when it is no JSON of a known shape."""
+    found = decoded(body)
+    if found is None:
+        return Said("" if body.lstrip().startswith("<") else body)
+    return _said(found, body)
+
+
+def _said(body: dict[str, object], text: str = "") -> Said:
+    error = body.get("error") or body
+    if isinstance(error, str):
+        return Said(error)
+    fields = as_object(error)
+    message = next(
+        (
+            said
+            for key in ("message", "detail", "error", "msg")
+            if (said := as_string(fields.get(key)))
+        ),
+        text,
+    )
+    names = [fields.get("type"), fields.get("code"), fields.get("status")]
+    kind = " ".join(as_string(name)[:100] for name in names if as_string(name))
+    number = fields.get("code") or fields.get("status")
+    status = number if isinstance(number, int) and 100 <= number < 600 else None
+    return Said(message, kind, status)
 
 
 def retry_after_ms(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """What `retry-after-ms` or `retry-after` (seconds or a date) ask for; else None."""
+    """The wait that `retry-after-ms` or `retry-after` (seconds or a date) asks for, if any."""
     plain = headers.get("retry-after-ms")
-    if plain is not None and re.fullmatch(r"\d{1,9}(\.\d+)?", plain.strip()):
+    if plain is not None and re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", plain.strip()):
         return float(plain)
-    value = (headers.get("retry-after") or "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d+)?", value):
+    value = (headers.get("retry-after") or "").strip()[:100]
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value):
         return float(value) * 1_000
     if not value:
         return None
@@ -119,16 +181,14 @@ def retry_after_ms(headers: Mapping[str, str], *, now: float | None = None) -> f
 
 
 def _code(status: int, text: str) -> str:
-    if status in (401, 403):
+    if status == 401:
         return "AUTH"
-    if status == 402 or _QUOTA.search(text):
+    if status == 402 or (status < 500 and _QUOTA.search(text)):
         return "QUOTA"
-    if status in (400, 413, 422) and _WINDOW.search(text):
-        return "CONTEXT_WINDOW_EXCEEDED"
+    if status == 403:
+        return "AUTH"
     if status in (400, 413, 422):
-        return "INVALID_REQUEST"
+        return "CONTEXT_WINDOW_EXCEEDED" if _WINDOW.search(text) else "INVALID_REQUEST"
     if status == 429:
         return "RATE_LIMIT"
-    if status in (408, 504):
-        return "TIMEOUT"
     return "SERVER" if status >= 500 else f"HTTP_{status}"

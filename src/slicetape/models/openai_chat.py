@@ -9,13 +9,13 @@ The SDK carries the bytes that the wire made; what comes back becomes deltas:
     usage                                      held until the end
     finish_reason                              stop, tool_calls, length; anything else is a failure
 
-A stream that was finished and closed without `[DONE]` counts when a finish reason was seen.
+Some servers never send `[DONE]`: an answer without it is whole when both its finish reason and its
+usage have come, and closed too early otherwise. Calls without a place, and calls that share one
+(each with an id and a name of its own), are told apart by their ids.
 """
 
 from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any, Literal
-
-import msgspec
 
 from slicetape.log.messages import Reasoning, Text, ToolCall
 from slicetape.log.payloads import Failure, Usage
@@ -32,10 +32,19 @@ from slicetape.loop.deltas import (
     UsageSeen,
 )
 from slicetape.loop.protocols import Route
-from slicetape.models.failures import clean, failure, of_text
-from slicetape.models.keys import Secret
-from slicetape.models.transport import SILENCE_S, Broken, Carrier, need
+from slicetape.models.failures import ended_with, failure, of_error
+from slicetape.models.reading import (
+    Mended,
+    as_count,
+    as_object,
+    as_place,
+    as_string,
+    decoded,
+    json_text,
+)
+from slicetape.models.transport import Carrier, Place
 
+Kind = Literal["text", "reasoning", "tool-call"]
 _FINISH: dict[str, FinishKind] = {
     "stop": "stop",
     "tool_calls": "tool-calls",
@@ -47,32 +56,21 @@ _FINISH: dict[str, FinishKind] = {
 class ChatModel:
     """A model behind `POST …/chat/completions`. Nothing is loaded or sent before it is asked."""
 
-    def __init__(self, route: Route, *, url: str, key: Secret, silence: float = SILENCE_S) -> None:
-        need("openai")
+    def __init__(self, route: Route, place: Place) -> None:
         self._route = route
-        self._carrier = Carrier("openai", "AsyncOpenAI", url=url, key=key, silence=silence)
+        self._secret = place.key.reveal()
+        self._carrier = Carrier(place)
 
     @property
     def route(self) -> Route:
         """Where this model is."""
         return self._route
 
-    async def stream(
+    def stream(
         self, body: bytes, *, purpose: Literal["step", "summary"] = "step"
     ) -> AsyncIterator[Delta]:
         """Send one request; its deltas, and one `Finish` at the end."""
-        answer = ChatAnswer(self._carrier.secret)
-        try:
-            async for _, data in self._carrier.stream("/chat/completions", body):
-                for delta in answer.take(data):
-                    yield delta
-                if answer.done:
-                    break
-        except Broken as broken:
-            yield Finish(FinishReason("error", broken.failure))
-            return
-        for delta in answer.end():
-            yield delta
+        return self._carrier.answered("/chat/completions", body, ChatAnswer(self._secret))
 
     async def close(self) -> None:
         """Give up connections."""
@@ -82,12 +80,24 @@ class ChatModel:
 class _Open:
     """A block of the answer that is being streamed."""
 
-    def __init__(self, index: int, kind: Literal["text", "reasoning", "tool-call"]) -> None:
+    __slots__ = ("half", "id", "index", "kind", "name", "parts")
+
+    def __init__(self, index: int, kind: Kind) -> None:
         self.index = index
-        self.kind: Literal["text", "reasoning", "tool-call"] = kind
+        self.kind: Kind = kind
         self.parts: list[str] = []
+        self.half = Mended()
         self.id = ""
         self.name = ""
+
+    def more(self, text: str) -> Delta:
+        """`text` taken in, as a delta."""
+        self.parts.append(text)
+        if self.kind == "tool-call":
+            return ToolCallDelta(self.index, self.id, text, self.name or None)
+        if self.kind == "reasoning":
+            return ReasoningDelta(self.index, text)
+        return TextDelta(self.index, text)
 
     def block(self) -> Text | Reasoning | ToolCall:
         text = "".join(self.parts)
@@ -102,156 +112,154 @@ class ChatAnswer:
     def __init__(self, secret: str = "") -> None:
         self._secret = secret
         self._open: list[_Open] = []
-        self._calls: dict[object, _Open] = {}
-        self._count = 0
+        self._calls: dict[int | str, _Open] = {}
+        self._last_call: _Open | None = None
         self._usage: Usage | None = None
         self._finish: str | None = None
         self._failure: Failure | None = None
-        self.done = False
+        self._terminated = False
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more is expected."""
+        return self._terminated or self._failure is not None
 
     def take(self, data: str) -> Iterator[Delta]:
         """The deltas of one event."""
+        if self.done or not data.strip():
+            return
         if data.strip() == "[DONE]":
-            self.done = True
+            self._terminated = True
             return
-        try:
-            chunk = msgspec.json.decode(data)
-        except (msgspec.MsgspecError, UnicodeError):
-            self._fail("MALFORMED_RESPONSE", "a part of the answer is no JSON")
-            return
-        if not isinstance(chunk, dict):
-            self._fail("MALFORMED_RESPONSE", "a part of the answer is no object")
+        chunk = decoded(data)
+        if chunk is None:
+            self.fail(failure("MALFORMED_RESPONSE", "a part of the answer is no JSON object"))
             return
         if chunk.get("error"):
-            self._report(chunk["error"])
+            self.fail(of_error(chunk["error"], secret=self._secret))
             return
         self._usage = usage_of(chunk.get("usage")) or self._usage
         choices = chunk.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            yield from self._choice(choices[0])
+        if isinstance(choices, list) and choices:
+            yield from self._choice(as_object(choices[0]))
 
     def end(self) -> Iterator[Delta]:
         """Everything that closes the answer: open blocks, usage, and the finish."""
-        for block in self._open:
-            yield BlockEnd(block.index, block.block())
+        reason = self._reason()
+        if reason.failure is None:
+            for block in self._open:
+                if rest := block.half.rest():
+                    yield block.more(rest)
+                yield BlockEnd(block.index, block.block())
         if self._usage is not None:
             yield UsageSeen(self._usage)
-        yield Finish(self._reason())
+        yield Finish(reason)
+
+    def fail(self, failure: Failure) -> None:
+        """The answer ends with `failure`, unless it has failed before."""
+        self._failure = self._failure or failure
 
     def _choice(self, choice: dict[str, Any]) -> Iterator[Delta]:
-        delta = choice.get("delta") or choice.get("message")
-        if isinstance(delta, dict):
-            reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-            if isinstance(reasoning, str) and reasoning:
-                yield from self._more("reasoning", reasoning)
-            for key in ("content", "refusal"):
-                text = delta.get(key)
-                if isinstance(text, str) and text:
-                    yield from self._more("text", text)
-            calls = delta.get("tool_calls")
-            if isinstance(calls, list):
-                for place, call in enumerate(calls):
-                    if isinstance(call, dict):
-                        yield from self._call(place, call)
-        reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self._finish = reason
+        delta = as_object(choice.get("delta") or choice.get("message"))
+        yield from self._said("reasoning", delta.get("reasoning_content") or delta.get("reasoning"))
+        yield from self._said("text", delta.get("content"))
+        yield from self._said("text", delta.get("refusal"))
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict):
+                yield from self._call(call)
+        self._finish = as_string(choice.get("finish_reason")) or self._finish
 
-    def _more(self, kind: Literal["text", "reasoning"], text: str) -> Iterator[Delta]:
+    def _said(self, kind: Kind, value: object) -> Iterator[Delta]:
+        if not isinstance(value, str) or not value:
+            return
         last = self._open[-1] if self._open else None
         if last is None or last.kind != kind:
             last = yield from self._begin(kind)
-        last.parts.append(text)
-        make = TextDelta if kind == "text" else ReasoningDelta
-        yield make(last.index, text)
+        if text := last.half.take(value):
+            yield last.more(text)
 
-    def _call(self, place: int, call: dict[str, Any]) -> Iterator[Delta]:
-        function = call.get("function")
-        function = function if isinstance(function, dict) else {}
-        name, id, args = function.get("name"), call.get("id"), function.get("arguments")
-        name = name if isinstance(name, str) else ""
-        id = id if isinstance(id, str) else ""
-        args = args if isinstance(args, str) else _as_text(args)
-        index = call.get("index")
-        key: object = index if isinstance(index, int) else (id or place)
-        block = self._calls.get(key)
+    def _call(self, call: dict[str, Any]) -> Iterator[Delta]:
+        function = as_object(call.get("function"))
+        id, name = as_string(call.get("id")), as_string(function.get("name"))
+        place = as_place(call.get("index"))
+        block = self._known_call(place, id, name)
         if block is None:
             block = yield from self._begin("tool-call")
-            self._calls[key] = block
-        block.id = block.id or id
-        block.name = block.name or name
-        block.parts.append(args)
-        yield ToolCallDelta(block.index, block.id, args, block.name or None)
+        if place is not None:
+            self._calls[place] = block
+        if id:
+            self._calls[id] = block
+        self._last_call = block
+        block.id, block.name = block.id or id, block.name or name
+        given = function.get("arguments")
+        if given is not None and not isinstance(given, str):
+            given = json_text(given)
+        yield block.more(block.half.take(given))
 
-    def _begin(
-        self, kind: Literal["text", "reasoning", "tool-call"]
-    ) -> Generator[Delta, None, _Open]:
-        block = _Open(self._count, kind)
-        self._count += 1
+    def _known_call(self, place: int | None, id: str, name: str) -> _Open | None:
+        """The call that a part belongs to; None when it begins one."""
+        if place is None:
+            block = self._calls.get(id) if id else self._last_call
+            return None if block is not None and not id and name and block.name else block
+        block = self._calls.get(place)
+        if block is not None and id and name and block.id and id != block.id:
+            return self._calls.get(id)
+        return block
+
+    def _begin(self, kind: Kind) -> Generator[Delta, None, _Open]:
+        block = _Open(len(self._open), kind)
         self._open.append(block)
         yield BlockStart(block.index, kind)
         return block
 
-    def _report(self, error: object) -> None:
-        if isinstance(error, dict):
-            kind = str(error.get("type") or error.get("code") or "")
-            message = str(error.get("message") or kind)
-        else:
-            kind, message = "", str(error)
-        self._failure = self._failure or of_text(message, kind, secret=self._secret)
-        self.done = True
-
-    def _fail(self, code: str, message: str) -> None:
-        self._failure = self._failure or failure(code, message)
-        self.done = True
-
     def _reason(self) -> FinishReason:
+        if self._failure is None:
+            self._failure = self._shortcoming()
         if self._failure is not None:
             return FinishReason("error", self._failure)
+        return FinishReason(_FINISH[self._finish or ""])
+
+    def _shortcoming(self) -> Failure | None:
+        """Why the answer does not count, if it does not."""
+        if not self._terminated and (self._finish is None or self._usage is None):
+            return failure("STREAM_CLOSED", "the stream ended before the answer did")
         if self._finish is None:
-            text = "the stream ended before the answer did"
-            return FinishReason("error", failure("STREAM_CLOSED", text))
-        kind = _FINISH.get(self._finish)
-        if kind is None:
-            code = clean(self._finish).upper().replace("-", "_")[:64]
-            text = f"the provider ended the answer with {self._finish[:80]!r}"
-            return FinishReason("error", failure(code, text))
-        if kind == "stop" and not self._open:
+            return failure("MALFORMED_RESPONSE", "the answer ended without saying why")
+        if self._finish not in _FINISH:
+            return ended_with(self._finish, secret=self._secret)
+        if _FINISH[self._finish] == "stop" and not self._open:
             text = "the model ended its answer without saying anything"
-            return FinishReason("error", failure("EMPTY_RESPONSE", text))
-        return FinishReason(kind)
+            return failure("EMPTY_RESPONSE", text)
+        return None
 
 
 def usage_of(usage: object) -> Usage | None:
     """Disjoint counts of a `usage` object; None when there is none that can be read."""
-    if not isinstance(usage, dict):
-        return None
-    prompt, output = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    counts = as_object(usage)
+    prompt, output = (
+        as_count(counts.get("prompt_tokens")),
+        as_count(counts.get("completion_tokens")),
+    )
     if prompt is None or output is None:
         return None
-    details = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    written = _count(details.get("cache_write_tokens")) if isinstance(details, dict) else None
+    details = as_object(counts.get("prompt_tokens_details"))
+    cached = as_count(details.get("cached_tokens"))
     if cached is None:
-        cached = _count(usage.get("prompt_cache_hit_tokens"))
-    more = usage.get("completion_tokens_details")
-    reasoning = _count(more.get("reasoning_tokens")) if isinstance(more, dict) else None
-    total = _count(usage.get("total_tokens"))
-    fresh = max(0, prompt - (cached or 0) - (written or 0))
+        cached = as_count(counts.get("prompt_cache_hit_tokens"))
+    written = as_count(details.get("cache_write_tokens"))
+    if written is None:
+        written = as_count(details.get("cache_creation_tokens"))
+    total = as_count(counts.get("total_tokens"))
+    cached = None if cached is None else min(cached, prompt)
+    written = None if written is None else min(written, prompt - (cached or 0))
     return Usage(
-        input_tokens=fresh,
+        input_tokens=prompt - (cached or 0) - (written or 0),
         output_tokens=output,
         cache_read_tokens=cached,
         cache_write_tokens=written,
-        reasoning_tokens=reasoning,
+        reasoning_tokens=as_count(
+            as_object(counts.get("completion_tokens_details")).get("reasoning_tokens")
+        ),
         total_tokens=total if total == prompt + output else None,
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _as_text(value: object) -> str:
-    """Arguments that a server sends as an object instead of a string."""
-    return "" if value is None else msgspec.json.encode(value).decode()

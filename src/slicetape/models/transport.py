@@ -1,30 +1,31 @@
-"""The official SDKs as carriers of bytes: one POST, and the lines that come back."""
+"""The official SDKs as carriers of bytes: one POST, events back, one place for what goes wrong."""
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from slicetape.errors import ConfigError
 from slicetape.log.payloads import Failure
-from slicetape.models.failures import failure, of_status
+from slicetape.loop.deltas import Delta
+from slicetape.models.failures import failure, of_body, of_status
 from slicetape.models.keys import Secret
-from slicetape.models.sse import Oversized, Silent, events
+from slicetape.models.sse import NoEvents, Oversized, Silent, events
 
 SILENCE_S = 300.0
-HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+"""Seconds without a byte after which a call has failed."""
 
-
-class Poster(Protocol):
-    """What is used of a client of an SDK."""
-
-    async def post(self, path: str, **how: Any) -> Any:
-        """Send a request."""
-        ...
-
-    async def close(self) -> None:
-        """Give up connections."""
-        ...
+_DRAIN_S = 0.1
+_CLIENTS = {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}
+_HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+# The version for which `wire` makes its bytes: each major version of the SDK would send its own,
+# and later ones refuse a temperature.
+_VERSIONS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 
 
 class Broken(Exception):
@@ -35,99 +36,189 @@ class Broken(Exception):
         self.failure = failure
 
 
+class Answer(Protocol):
+    """One answer as its events come in; knows nothing of connections."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing more is expected."""
+        ...
+
+    def take(self, data: str) -> Iterator[Delta]:
+        """The deltas of one event."""
+        ...
+
+    def end(self) -> Iterator[Delta]:
+        """What closes the answer: open blocks, usage, and the one finish."""
+        ...
+
+    def fail(self, failure: Failure) -> None:
+        """The answer ends with `failure`, unless it has failed before."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where requests go: base address, key, and the SDK that carries them.
+
+    `silence` is seconds without a byte; `now` gives epoch seconds, for a `retry-after` date.
+    """
+
+    url: str
+    key: Secret
+    sdk: str
+    silence: float = SILENCE_S
+    now: Callable[[], float] | None = None
+
+    def __post_init__(self) -> None:
+        checked_url(self.url)
+        if find_spec(self.sdk) is None:
+            raise ConfigError(f"this provider needs its SDK: pip install 'slicetape[{self.sdk}]'")
+
+    @property
+    def shown(self) -> str:
+        """The address for people, without what it may hold of a key."""
+        parts = urlsplit(self.url)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{parts.hostname or ''}{port}"
+
+
+def checked_url(url: str) -> str:
+    """`url` when requests can go there, else ConfigError; its text does not repeat the address."""
+    try:
+        parts = urlsplit(url)
+        port_fits = parts.port != 0
+    except ValueError:
+        parts, port_fits = urlsplit(""), False
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_fits:
+        raise ConfigError("the base URL of a model is http:// or https:// with a host; mend it")
+    return url
+
+
 class Carrier:
     """One client of one SDK, made when it is first needed. Retries are the loop's."""
 
-    def __init__(self, sdk: str, client: str, *, url: str, key: Secret, silence: float) -> None:
-        self._sdk, self._client_name = sdk, client
-        self._url, self._key = url, key
-        self._silence = silence
-        self._client: Poster | None = None
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._client: Any = None
 
-    @property
-    def secret(self) -> str:
-        """The key, to keep it out of texts."""
-        return self._key.reveal()
+    async def answered(self, path: str, body: bytes, answer: Answer) -> AsyncIterator[Delta]:
+        """Send `body` as it is; the deltas that `answer` makes of what comes back.
 
-    async def stream(self, path: str, body: bytes) -> AsyncIterator[tuple[str, str]]:
-        """Send `body` as it is; the events of the answer. Raises Broken."""
-        client = self._ready()
-        sdk = import_module(self._sdk)
+        Whatever goes wrong, the last one is the only finish.
+        """
+        told = self._events(path, body, lambda: answer.done)
+        try:
+            async with contextlib.aclosing(told):
+                async for data in told:
+                    for delta in answer.take(data):
+                        yield delta
+        except Broken as broken:
+            answer.fail(broken.failure)
+        except Exception as error:  # noqa: BLE001  # what a provider sends must not end a session
+            kind = type(error).__name__
+            answer.fail(failure("MALFORMED_RESPONSE", f"the answer cannot be read ({kind})"))
+        for delta in answer.end():
+            yield delta
+
+    async def _events(
+        self, path: str, body: bytes, done: Callable[[], bool]
+    ) -> AsyncGenerator[str, None]:
         response: Any = None
         try:
-            response = await client.post(
-                path,
-                cast_to=_response_type(),
-                content=body,
-                stream=True,
-                stream_cls=sdk.AsyncStream[object],
-                options={"headers": HEADERS},
-            )
-            async for event in events(response.aiter_lines(), silence=self._silence):
-                yield event
-        except Silent:
-            text = f"nothing came from the provider for {self._silence:.0f} s"
-            raise Broken(failure("TIMEOUT", text)) from None
-        except Oversized:
-            text = "the provider sent an event of more than 64 MB"
-            raise Broken(failure("MALFORMED_RESPONSE", text)) from None
+            response = await self._sent(path, body)
+            told = events(response.aiter_bytes(), silence=self._place.silence)
+            async with contextlib.aclosing(told):
+                async for _, data in told:
+                    yield data
+                    if done():
+                        await _drain(told)
+                        return
         except Exception as error:  # noqa: BLE001  # told in one table, whoever raised it
-            raise Broken(self._told(sdk, error)) from None
+            raise Broken(self._told(error)) from None
         finally:
             if response is not None:
                 with contextlib.suppress(Exception):
                     await response.aclose()
 
+    async def _sent(self, path: str, body: bytes) -> Any:
+        sdk = import_module(self._place.sdk)
+        if self._client is None:
+            self._client = self._made(sdk)
+        async with asyncio.timeout(self._place.silence):
+            return await self._client.post(
+                path,
+                cast_to=_response_type(sdk),
+                content=body,
+                stream=True,
+                stream_cls=sdk.AsyncStream[object],
+                options={
+                    "headers": {**_HEADERS, **_VERSIONS.get(self._place.sdk, {})},
+                    "follow_redirects": False,
+                },
+            )
+
+    def _made(self, sdk: Any) -> Any:
+        place = self._place
+        client = getattr(sdk, _CLIENTS[place.sdk])(
+            api_key=place.key.reveal(), base_url=place.url, max_retries=0, timeout=place.silence
+        )
+        host = urlsplit(place.url).hostname or ""
+        if place.sdk == "openai" and not host.endswith("openai.com"):
+            # Names of an account of one provider; the SDK reads them from the environment.
+            client.organization = client.project = None
+        return client
+
     async def close(self) -> None:
         """Give up connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        client, self._client = self._client, None
+        if client is not None:
+            with contextlib.suppress(Exception):
+                await client.close()
 
-    def _ready(self) -> Poster:
-        if self._client is None:
-            try:
-                sdk = import_module(self._sdk)
-            except ModuleNotFoundError:
-                raise Broken(
-                    failure("INVALID_REQUEST", f"pip install 'slicetape[{self._sdk}]' for this")
-                ) from None
-            made: Poster = getattr(sdk, self._client_name)(
-                api_key=self.secret, base_url=self._url, max_retries=0
-            )
-            self._client = made
-        return self._client
-
-    def _told(self, sdk: Any, error: Exception) -> Failure:
-        secret = self.secret
-        if isinstance(error, sdk.APIStatusError):
-            headers: Mapping[str, str] = error.response.headers
-            return of_status(error.status_code, _text(error.response), headers, secret=secret)
-        if isinstance(error, sdk.APITimeoutError) or "Timeout" in type(error).__name__:
-            return failure("TIMEOUT", f"the provider at {self._url} did not answer in time")
+    def _told(self, error: Exception) -> Failure:
+        sdk = import_module(self._place.sdk)
+        secret, shown = self._place.key.reveal(), self._place.shown
+        match error:
+            case Silent() | TimeoutError() | sdk.APITimeoutError():
+                return failure("TIMEOUT", f"nothing came from {shown} in time")
+            case Oversized():
+                return failure("MALFORMED_RESPONSE", "an event of the answer is beyond 64 MB")
+            case NoEvents():
+                return of_body(str(error), secret=secret)
+            case sdk.APIStatusError():
+                headers: Mapping[str, str] = error.response.headers
+                now = self._place.now
+                return of_status(
+                    error.status_code,
+                    _text(error.response),
+                    headers,
+                    secret=secret,
+                    now=now() if now else None,
+                )
+        if "Timeout" in type(error).__name__:
+            return failure("TIMEOUT", f"nothing came from {shown} in time")
         if isinstance(error, sdk.APIConnectionError):
-            return failure(
-                "TRANSPORT", f"no connection to {self._url}: {_cause(error)}", secret=secret
-            )
-        return failure(
-            "TRANSPORT", f"the connection to {self._url} broke: {_cause(error)}", secret=secret
-        )
+            return failure("TRANSPORT", f"no connection to {shown}: {_cause(error)}", secret=secret)
+        text = f"the connection to {shown} broke: {_cause(error)}"
+        return failure("TRANSPORT", text, secret=secret)
 
 
-def need(sdk: str) -> None:
-    """ConfigError when an SDK is not installed."""
-    from importlib.util import find_spec
+async def _drain(told: AsyncIterator[Any]) -> None:
+    """Read to the end of a finished answer, so that its connection can be used again."""
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_DRAIN_S):
+            async for _ in told:
+                pass
 
-    if find_spec(sdk) is None:
-        raise ConfigError(f"this provider needs its SDK: pip install 'slicetape[{sdk}]'")
 
-
-def _response_type() -> Any:
-    """The response class of the HTTP library that the SDKs stand on."""
-    try:
-        return import_module("httpx2").Response
-    except ModuleNotFoundError:
-        return import_module("httpx").Response
+def _response_type(sdk: Any) -> Any:
+    """The response class of the HTTP library that an SDK stands on."""
+    for name in ("httpx2", "httpx"):
+        library = sys.modules.get(name)
+        if library and issubclass(sdk.DefaultAsyncHttpxClient, library.AsyncClient):
+            return library.Response
+    raise RuntimeError(f"{sdk.__name__} stands on an HTTP library that is not known here")
 
 
 def _text(response: Any) -> str:
