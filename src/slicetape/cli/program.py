@@ -55,6 +55,9 @@ COMMANDS = {
     "recall": Row("recall", "recall", "Bring turns, steps and results back verbatim, by hand."),
     "verify": Row("verify", "verify", "Check logs and every request they would send."),
     "fold": Row("fold", "fold", "What a model would see of one text."),
+    "serve-scripted": Row(
+        "serve_scripted", "serve_scripted", "A provider without a model, for tests and demos."
+    ),
     "config": Row("config", "config", "Check settings, or show where each comes from."),
 }
 
