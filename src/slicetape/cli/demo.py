@@ -1,4 +1,4 @@
-"""`slicetape demo`: a small real session, replayed, sealed and recalled; no key, no network."""
+"""`slicetape demo`: a live session over HTTP, then a recorded one, priced and recalled; no key."""
 
 import re
 from collections.abc import Iterator
@@ -25,13 +25,21 @@ _TOOL_LINE = re.compile(r"· (\d+) chars · (expand_result\(\{\"seq\":(\d+),.*?\
 @click.command(epilog=_EXAMPLES)
 @click.option("--full", is_flag=True, help="Print the entry and the page whole.")
 def demo(*, full: bool) -> None:
-    """Replay a small real session that comes with slicetape.
+    """Run a session live against a scripted provider, and replay a recorded one.
 
-    Prints what it cost under three arms, one sealed entry, and one tool result brought back from
-    behind that entry, verbatim.
+    Prints the live session turn by turn and how a second process goes on with it; then what a
+    real recorded session cost under three arms, one sealed entry of it, and one tool result
+    brought back from behind that entry, verbatim.
     """
-    for line in _demo(None if full else _LONGEST, width()):
+    for line in (*_lived(), *_demo(None if full else _LONGEST, width())):
         click.echo(line)
+
+
+def _lived() -> Iterator[str]:
+    from slicetape.cli.live_demo import live_lines
+
+    yield from _heading("1. A live session, over HTTP to a scripted provider on this machine.")
+    yield from live_lines()
 
 
 def _demo(longest: int | None, width: int) -> Iterator[str]:
@@ -44,7 +52,7 @@ def _demo(longest: int | None, width: int) -> Iterator[str]:
     options = Options(arms=arms(_ARMS))
     with as_file(files("slicetape.replay") / "demo" / _DATA) as path:
         recording = next(iter(recordings(path)))
-    yield from _heading("1. A recorded session, priced under three policies. No model is called.")
+    yield from _heading("2. A recorded session, priced under three policies. No model is called.")
     yield from report_lines(replay([recording], options), width)
     yield from _told(_READING, width)
 
@@ -52,12 +60,12 @@ def _demo(longest: int | None, width: int) -> Iterator[str]:
     done = run(recording, TAPE, nodes, setting_of(recording, options, nodes.counts))
     entry = max(done.entries, key=lambda made: len(made.sources))
     yield from _heading(
-        f"2. One of its {len(done.entries)} entries: what the model sees instead of "
+        f"3. One of its {len(done.entries)} entries: what the model sees instead of "
         f"{len(entry.sources)} messages."
     )
     text = text_of(entry.data.content)
     yield from _shown(text, longest, width, end=_TOOL_LINES)
-    yield from _heading("3. A tool result behind this entry, brought back by the call it prints.")
+    yield from _heading("4. A tool result behind this entry, brought back by the call it prints.")
     yield from _recalled(done.session.view, text, longest, width)
 
 
