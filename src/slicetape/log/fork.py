@@ -3,6 +3,7 @@
 import msgspec
 
 from slicetape.errors import InvalidEvent
+from slicetape.log.attachments import copy_attachments
 from slicetape.log.codec import encode_event
 from slicetape.log.events import EndSeed, Header
 from slicetape.log.log import SessionLog
@@ -21,9 +22,9 @@ def child_header(parent: Header, *, id: str, created_at: int) -> Header:
 def fork(parent: SessionLog, child: SessionLog, *, time: int, end: int | None = None) -> None:
     """Seed `child`, which is empty, with the events of `parent` before `end` (default: all).
 
-    Lines are copied as they stand, spilled texts with them, and a mark closes the seed. Pending
-    messages of the parent stay in its part of the log and are not pending in the child: an inbox
-    is read from the mark on. Raises InvalidEvent for an end within a turn.
+    Lines are copied as they stand, spilled texts and pictures with them, and a mark closes the
+    seed. Pending messages of the parent stay in its part of the log and are not pending in the
+    child: an inbox is read from the mark on. Raises InvalidEvent for an end within a turn.
     """
     size = len(parent.events)
     end = size if end is None else end
@@ -38,6 +39,7 @@ def fork(parent: SessionLog, child: SessionLog, *, time: int, end: int | None = 
             f" {opened.seq}, or after the turn has ended"
         )
     copy_spills(parent.events[:end], parent.blobs, child.blobs)
+    copy_attachments(parent.events[:end], parent.attachments, child.attachments)
     mark = EndSeed(data=EndSeedData(inherited=True), seq=end, time=time)
     child.extend_lines([*parent.lines(0, end), encode_event(mark)])
 

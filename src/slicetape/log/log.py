@@ -15,6 +15,7 @@ from typing import Protocol, Self
 import msgspec
 
 from slicetape.errors import DamagedLog, InvalidEvent, SessionNotFound, StorageFailed
+from slicetape.log.attachments import Attachments
 from slicetape.log.checks import check_appended, check_event
 from slicetape.log.codec import decode_event, decode_header, encode_event, encode_header
 from slicetape.log.events import Event, Header
@@ -68,6 +69,8 @@ class SessionLog:
         """Bytes of a last line that was never written whole, and is dropped."""
         self.blobs = Blobs.beside(self.path)
         """The spilled texts of the session."""
+        self.attachments = Attachments.beside(self.path)
+        """The pictures of the session."""
         self._events: list[Event] = found.events if found else []
         self._guards: list[Guard] = []
         self._given: dict[int, bytes] = {}  # lines in memory that were handed in as lines
