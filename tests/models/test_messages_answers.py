@@ -165,12 +165,19 @@ def test_reasons_that_end_an_answer_well(reason: str, kind: str) -> None:
         pytest.param([*TEXT, STOP], "MALFORMED_RESPONSE", id="no reason"),
         pytest.param([*TEXT, "{"], "MALFORMED_RESPONSE", id="bad JSON"),
         pytest.param(
-            [*TEXT, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}],
+            [
+                *TEXT,
+                {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+            ],
             "SERVER",
             id="overloaded",
         ),
-        pytest.param([{"type": "error", "error": {"type": "rate_limit_error"}}], "RATE_LIMIT", id="rate"),
-        pytest.param([{"type": "error", "error": {"type": "billing_error"}}], "QUOTA", id="billing"),
+        pytest.param(
+            [{"type": "error", "error": {"type": "rate_limit_error"}}], "RATE_LIMIT", id="rate"
+        ),
+        pytest.param(
+            [{"type": "error", "error": {"type": "billing_error"}}], "QUOTA", id="billing"
+        ),
         pytest.param(
             [
                 {

@@ -2,17 +2,22 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from canned_http import CHAT_END, Reply, Request, Server, deltas_of, events, hang, served
 from data import shared
+from slicetape.errors import ConfigError
 from slicetape.log.messages import Reasoning, Text, ToolCall
 from slicetape.log.payloads import Usage
 from slicetape.loop.deltas import BlockEnd, Delta, Finish, FinishReason, UsageSeen
 from slicetape.loop.protocols import Model
+from slicetape.models.keys import Secret
+from slicetape.models.openai_chat import ChatAnswer
 from slicetape.models.routes import Chosen, model_from
+from slicetape.models.transport import Carrier, Place
 
 KEY = "sk-test-0123456789abcdef"
 ENVIRON = {
@@ -260,6 +265,39 @@ def test_the_sdk_does_not_try_again(spec: str) -> None:
     assert len(server.requests) == 1
 
 
+def test_a_reader_that_fails_is_a_malformed_answer_and_not_an_exception() -> None:
+    class Failing(ChatAnswer):
+        def take(self, data: str) -> Iterator[Delta]:
+            raise RecursionError(KEY)
+
+    async def run() -> list[Delta]:
+        async with served(Reply([CHAT_HELLO])) as server:
+            carrier = Carrier(Place(url=server.url, key=Secret(KEY), sdk="openai"))
+            got = await deltas_of(carrier.answered("/x", BODY, Failing(KEY)))
+            await carrier.close()
+            await carrier.close()
+            return got
+
+    failure = failure_of(asyncio.run(run()))
+    assert failure.code == "MALFORMED_RESPONSE"
+    assert failure.message == "the answer cannot be read (RecursionError)"
+
+
+def test_an_sdk_that_is_not_installed_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"pip install 'slicetape\[no_such_sdk\]'"):
+        Place(url="http://127.0.0.1:1", key=Secret(KEY), sdk="no_such_sdk")
+
+
+@pytest.mark.parametrize("spec", WIRES)
+def test_an_event_without_end_is_malformed(spec: str) -> None:
+    deltas, _ = ask(spec, Reply([b"data: ", *[b"x" * (4 << 20)] * 17, b"\n\n"]))
+    failure = failure_of(deltas)
+    assert (failure.code, failure.message) == (
+        "MALFORMED_RESPONSE",
+        "an event of the answer is beyond 64 MB",
+    )
+
+
 @pytest.mark.parametrize("spec", WIRES)
 def test_a_redirect_is_not_followed_with_the_key(spec: str) -> None:
     async def run() -> tuple[list[Delta], list[Request]]:
@@ -309,3 +347,11 @@ def test_reasoning_and_usage_of_deepseek_arrive() -> None:
         Text("Yes"),
     ]
     assert deltas[-2] == UsageSeen(Usage(104, 20, 896, None, 3, 1_020))
+
+
+def test_a_proxy_of_the_environment_does_not_stand_before_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    assert finish_of(ask(WIRES[0], Reply([CHAT_HELLO]))[0]).kind == "stop"

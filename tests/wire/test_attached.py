@@ -6,7 +6,7 @@ from pictures import png
 from slicetape.log.attachments import Attachments
 from slicetape.log.messages import Attachment, Image, Message, Source, Text
 from slicetape.wire.anthropic import MessagesWire
-from slicetape.wire.attached import pictures_of
+from slicetape.wire.attached import StoredPictures
 from slicetape.wire.openai_chat import ChatWire
 
 
@@ -17,7 +17,7 @@ def said(kept: Attachment) -> Message:
 def test_both_wires_carry_a_kept_picture(tmp_path: Path) -> None:
     store = Attachments(tmp_path)
     kept = store.put(png())
-    pictures = pictures_of(Attachments(None), store)
+    pictures = StoredPictures(Attachments(None), store)
     [chat] = ChatWire(pictures=pictures).encode(said(kept))
     assert b'"image_url":{"url":"data:image/png;base64,iVBORw0KGgo' in chat
     blocks = MessagesWire(pictures=pictures).encode(said(kept))
@@ -27,15 +27,25 @@ def test_both_wires_carry_a_kept_picture(tmp_path: Path) -> None:
 def test_a_picture_that_was_missing_once_stays_missing(tmp_path: Path) -> None:
     store = Attachments(tmp_path)
     kept = Attachments(None).put(png())
-    wire = ChatWire(pictures=pictures_of(store))
+    wire = ChatWire(pictures=StoredPictures(store))
     before = wire.encode(said(kept))
     assert b"not sent]" in before[0]
     store.put(png())
     assert wire.encode(said(kept)) == before
 
 
+def test_another_session_has_its_own_pictures(tmp_path: Path) -> None:
+    store = Attachments(tmp_path)
+    kept = store.put(png())
+    pictures = StoredPictures()
+    wire = ChatWire(pictures=pictures)
+    assert b"not sent]" in wire.encode(said(kept))[0]
+    pictures.look_in(store)
+    assert b"data:image/png" in wire.encode(said(kept))[0]
+
+
 def test_only_types_that_the_wires_know_are_sent(tmp_path: Path) -> None:
     store = Attachments(tmp_path)
     kept = store.put(png())
     odd = Attachment(attachment_id=kept.attachment_id, media_type="image/svg+xml")
-    assert pictures_of(store)(odd) is None
+    assert StoredPictures(store)(odd) is None

@@ -38,7 +38,6 @@ from slicetape.models.reading import (
     Mended,
     as_count,
     as_object,
-    as_place,
     as_string,
     decoded,
     json_text,
@@ -185,13 +184,13 @@ class MessagesAnswer:
         self._failure = self._failure or failure
 
     def _named(self, event: dict[str, Any]) -> _Open | None:
-        place = as_place(event.get("index"))
+        place = as_count(event.get("index"))
         if place is not None:
             return self._blocks.get(place)
         return next(reversed(self._blocks.values()), None)
 
     def _start(self, event: dict[str, Any]) -> Iterator[Delta]:
-        index = as_place(event.get("index"))
+        index = as_count(event.get("index"))
         if index is None:
             index = max(self._blocks, default=-1) + 1
         if index in self._blocks:

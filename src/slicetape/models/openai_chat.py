@@ -37,7 +37,6 @@ from slicetape.models.reading import (
     Mended,
     as_count,
     as_object,
-    as_place,
     as_string,
     decoded,
     json_text,
@@ -182,7 +181,7 @@ class ChatAnswer:
     def _call(self, call: dict[str, Any]) -> Iterator[Delta]:
         function = as_object(call.get("function"))
         id, name = as_string(call.get("id")), as_string(function.get("name"))
-        place = as_place(call.get("index"))
+        place = as_count(call.get("index"))
         block = self._known_call(place, id, name)
         if block is None:
             block = yield from self._begin("tool-call")

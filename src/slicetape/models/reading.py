@@ -32,15 +32,10 @@ def as_string(value: object) -> str:
 
 
 def as_count(value: object) -> int | None:
-    """A number of tokens."""
+    """A number of tokens, or of a block."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_TOKENS:
         return value
     return None
-
-
-def as_place(value: object) -> int | None:
-    """The number of a block or call."""
-    return as_count(value)
 
 
 def whole(text: str) -> str:

@@ -7,15 +7,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from slicetape.errors import ConfigError
 from slicetape.loop.protocols import Model, Route
 from slicetape.models.keys import Secret, key_for
 from slicetape.models.providers import PROVIDERS, Provider, known
-from slicetape.models.transport import SILENCE_S, Place, checked_url
+from slicetape.models.transport import SILENCE_S, Place, checked_url, is_here
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.openai_chat import ChatWire
 from slicetape.wire.pictures import Pictures, no_pictures
@@ -98,7 +96,7 @@ def model_from(
     url = chosen.base_url or environ.get(provider.base, "").strip() or provider.url
     checked_url(url)
     key = key_for(provider.name, provider.key, environ, home)
-    if key is None and provider.key and not _is_here(url):
+    if key is None and provider.key and not is_here(url):
         raise ConfigError(
             f"no key for {provider.name}: set {provider.key}, or put it into credentials.toml "
             "(mode 0600) in the home folder of slicetape"
@@ -114,15 +112,6 @@ def model_from(
     from slicetape.models.openai_chat import ChatModel
 
     return ChatModel(route, place)
-
-
-def _is_here(url: str) -> bool:
-    """Whether an address is one of this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _shown(text: str) -> str:

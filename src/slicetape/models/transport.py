@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from ipaddress import ip_address
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -83,6 +84,15 @@ class Place:
         return f"{parts.scheme}://{parts.hostname or ''}{port}"
 
 
+def is_here(url: str) -> bool:
+    """Whether an address is one of this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def checked_url(url: str) -> str:
     """`url` when requests can go there, else ConfigError; its text does not repeat the address."""
     try:
@@ -96,7 +106,10 @@ def checked_url(url: str) -> str:
 
 
 class Carrier:
-    """One client of one SDK, made when it is first needed. Retries are the loop's."""
+    """One client of one SDK, made when it is first needed. Retries are the loop's.
+
+    It belongs to the event loop that first asked it; close it there.
+    """
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -161,7 +174,14 @@ class Carrier:
     def _made(self, sdk: Any) -> Any:
         place = self._place
         client = getattr(sdk, _CLIENTS[place.sdk])(
-            api_key=place.key.reveal(), base_url=place.url, max_retries=0, timeout=place.silence
+            api_key=place.key.reveal(),
+            base_url=place.url,
+            max_retries=0,
+            timeout=place.silence,
+            # A proxy of the environment does not lead back to this machine.
+            http_client=sdk.DefaultAsyncHttpxClient(
+                base_url=place.url, timeout=place.silence, trust_env=not is_here(place.url)
+            ),
         )
         host = urlsplit(place.url).hostname or ""
         if place.sdk == "openai" and not host.endswith("openai.com"):
@@ -177,8 +197,11 @@ class Carrier:
                 await client.close()
 
     def _told(self, error: Exception) -> Failure:
-        sdk = import_module(self._place.sdk)
         secret, shown = self._place.key.reveal(), self._place.shown
+        sdk = sys.modules.get(self._place.sdk)
+        if sdk is None:
+            name = self._place.sdk
+            return failure("ADAPTER", f"the package {name} cannot be loaded: {_cause(error)}")
         match error:
             case Silent() | TimeoutError() | sdk.APITimeoutError():
                 return failure("TIMEOUT", f"nothing came from {shown} in time")
