@@ -262,3 +262,9 @@ def test_half_a_character_alone_becomes_a_replacement() -> None:
 )
 def test_usage_is_split_into_disjoint_counts(counts: Any, usage: Usage | None) -> None:
     assert usage_of(counts) == usage
+
+
+def test_arguments_that_no_fast_coder_takes_are_text_too() -> None:
+    odd = '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":%s}}]}}]}'
+    for given, args in [('{"a":1e999}', '{"a":null}'), ('{"a":"\\ud83d"}', '{"a": "\\ud83d"}')]:
+        assert blocks(answer(odd % given, CALLED, DONE)) == [ToolCall("a", "f", args)]

@@ -16,8 +16,9 @@ from slicetape.loop.deltas import BlockEnd, Delta, Finish, FinishReason, UsageSe
 from slicetape.loop.protocols import Model
 from slicetape.models.keys import Secret
 from slicetape.models.openai_chat import ChatAnswer
+from slicetape.models.place import Place
 from slicetape.models.routes import Chosen, model_from
-from slicetape.models.transport import Carrier, Place
+from slicetape.models.transport import Carrier
 
 KEY = "sk-test-0123456789abcdef"
 ENVIRON = {

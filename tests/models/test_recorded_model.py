@@ -3,15 +3,17 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 
 from canned_http import deltas_of
 from data import shared
-from slicetape.log.events import AssistantMessage
+from slicetape.log.events import AssistantAttempt, AssistantMessage, CompactionSummary
 from slicetape.log.log import SessionLog
 from slicetape.log.messages import Message, Reasoning, Source, Text, ToolCall
-from slicetape.log.payloads import AssistantData, Usage
+from slicetape.log.payloads import AssistantData, AttemptData, SeqRange, SummaryData, Usage
+from slicetape.log.seqs import pack
 from slicetape.loop.deltas import (
     BlockEnd,
     BlockStart,
@@ -93,6 +95,38 @@ def test_an_answer_without_records_is_told_from_its_message() -> None:
     assert stream.usage == Usage(5, 3)
     assert stream.finish is not None
     assert stream.finish.reason.kind == "tool-calls"
+
+
+def test_attempts_and_summaries_of_a_session_are_answers_too() -> None:
+    found = SummaryData(
+        compaction_id="c",
+        summary=Raw(b'[{"type":"text","text":"short"}]'),
+        shadowed_range=SeqRange(0, 0),
+        shadowed_seqs=pack([0]),
+        shadowed_token_count=1,
+        provider="p",
+        model="m",
+        raw_output=Raw(b'[{"type":"reasoning","text":"Hm"},{"type":"text","text":"long"}]'),
+        usage=Usage(7, 2),
+    )
+    bare = msgspec.structs.replace(found, raw_output=Raw(), usage=None)
+    odd = msgspec.structs.replace(bare, summary=Raw(b'{"a":1}'))
+    stream = Stream()
+    for delta in REPLY[:3]:
+        stream.take(delta, 1)
+    model = RecordedModel.of_log(
+        [
+            AssistantAttempt(time=0, data=AttemptData(1, 1, stream.records)),
+            *(CompactionSummary(time=0, data=data) for data in (found, bare, odd)),
+        ]
+    )
+    [attempt] = asked(model)
+    assert (attempt[:-1], code(attempt)) == (REPLY[:3], "ABORTED")
+    whole, short, nothing = asked(model, 3, purpose="summary")
+    assert [d.block for d in whole if isinstance(d, BlockEnd)] == [Reasoning("Hm"), Text("long")]
+    assert whole[-2:] == [UsageSeen(Usage(7, 2)), Finish(FinishReason("stop"))]
+    assert [d.block for d in short if isinstance(d, BlockEnd)] == [Text("short")]
+    assert nothing == [Finish(FinishReason("stop"))]
 
 
 def test_a_recorded_session_answers_with_the_blocks_of_its_messages() -> None:

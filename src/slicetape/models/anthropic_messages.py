@@ -34,6 +34,7 @@ from slicetape.loop.deltas import (
 )
 from slicetape.loop.protocols import Route
 from slicetape.models.failures import ended_with, failure, of_error
+from slicetape.models.place import Place
 from slicetape.models.reading import (
     Mended,
     as_count,
@@ -42,7 +43,7 @@ from slicetape.models.reading import (
     decoded,
     json_text,
 )
-from slicetape.models.transport import Carrier, Place
+from slicetape.models.transport import Carrier
 
 _KINDS: dict[str, BlockType] = {"text": "text", "thinking": "reasoning", "tool_use": "tool-call"}
 _FINISH: dict[str, FinishKind] = {

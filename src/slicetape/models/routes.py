@@ -12,8 +12,8 @@ from pathlib import Path
 from slicetape.errors import ConfigError
 from slicetape.loop.protocols import Model, Route
 from slicetape.models.keys import Secret, key_for
+from slicetape.models.place import SILENCE_S, Place, checked_url, is_here
 from slicetape.models.providers import PROVIDERS, Provider, known
-from slicetape.models.transport import SILENCE_S, Place, checked_url, is_here
 from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.openai_chat import ChatWire
 from slicetape.wire.pictures import Pictures, no_pictures

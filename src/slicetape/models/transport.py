@@ -4,22 +4,15 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
-from ipaddress import ip_address
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from slicetape.errors import ConfigError
 from slicetape.log.payloads import Failure
 from slicetape.loop.deltas import Delta
 from slicetape.models.failures import failure, of_body, of_status
-from slicetape.models.keys import Secret
+from slicetape.models.place import Place, is_here
 from slicetape.models.sse import NoEvents, Oversized, Silent, events
-
-SILENCE_S = 300.0
-"""Seconds without a byte after which a call has failed."""
 
 _DRAIN_S = 0.1
 _CLIENTS = {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}
@@ -56,53 +49,6 @@ class Answer(Protocol):
     def fail(self, failure: Failure) -> None:
         """The answer ends with `failure`, unless it has failed before."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where requests go: base address, key, and the SDK that carries them.
-
-    `silence` is seconds without a byte; `now` gives epoch seconds, for a `retry-after` date.
-    """
-
-    url: str
-    key: Secret
-    sdk: str
-    silence: float = SILENCE_S
-    now: Callable[[], float] | None = None
-
-    def __post_init__(self) -> None:
-        checked_url(self.url)
-        if find_spec(self.sdk) is None:
-            raise ConfigError(f"this provider needs its SDK: pip install 'slicetape[{self.sdk}]'")
-
-    @property
-    def shown(self) -> str:
-        """The address for people, without what it may hold of a key."""
-        parts = urlsplit(self.url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname or ''}{port}"
-
-
-def is_here(url: str) -> bool:
-    """Whether an address is one of this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def checked_url(url: str) -> str:
-    """`url` when requests can go there, else ConfigError; its text does not repeat the address."""
-    try:
-        parts = urlsplit(url)
-        port_fits = parts.port != 0
-    except ValueError:
-        parts, port_fits = urlsplit(""), False
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_fits:
-        raise ConfigError("the base URL of a model is http:// or https:// with a host; mend it")
-    return url
 
 
 class Carrier:
