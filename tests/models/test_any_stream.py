@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from slicetape.loop.deltas import BlockEnd, BlockStart, Delta, Finish, UsageSeen
 from slicetape.loop.stream import Stream, kept
-from slicetape.models.anthropic_messages import MessagesAnswer
-from slicetape.models.openai_chat import ChatAnswer
+from slicetape.models.chat_answer import ChatAnswer
+from slicetape.models.messages_answer import MessagesAnswer
 from slicetape.models.sse import Lines, NoEvents, Oversized, events
 from slicetape.models.transport import Answer
 

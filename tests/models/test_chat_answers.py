@@ -17,7 +17,7 @@ from slicetape.loop.deltas import (
     ToolCallDelta,
     UsageSeen,
 )
-from slicetape.models.openai_chat import ChatAnswer, usage_of
+from slicetape.models.chat_answer import ChatAnswer, usage_of
 
 
 def answer(*chunks: Any) -> list[Delta]:

@@ -10,7 +10,7 @@ from slicetape.log.messages import Message, OtherBlock, Reasoning, Source, Text,
 from slicetape.log.payloads import Usage
 from slicetape.loop.deltas import BlockEnd, Delta, Finish, UsageSeen
 from slicetape.loop.stream import Stream, kept
-from slicetape.models.anthropic_messages import MessagesAnswer
+from slicetape.models.messages_answer import MessagesAnswer
 from slicetape.wire.anthropic import MessagesWire
 
 
@@ -196,6 +196,13 @@ def test_reasons_that_end_an_answer_well(reason: str, kind: str) -> None:
 )
 def test_an_answer_that_does_not_count_says_why(events: list[Any], expected: str) -> None:
     assert code(answer(*events)) == expected
+
+
+def test_an_error_names_its_request() -> None:
+    error = {"type": "error", "error": {"type": "api_error"}, "request_id": "req_5"}
+    failure = finish(answer(error)).reason.failure
+    assert failure is not None
+    assert (failure.request_id, failure.message) == ("req_5", "api_error")
 
 
 def test_an_answer_without_its_last_event_counts_when_its_reason_came() -> None:

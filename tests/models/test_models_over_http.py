@@ -14,8 +14,8 @@ from slicetape.log.messages import Reasoning, Text, ToolCall
 from slicetape.log.payloads import Usage
 from slicetape.loop.deltas import BlockEnd, Delta, Finish, FinishReason, UsageSeen
 from slicetape.loop.protocols import Model
+from slicetape.models.chat_answer import ChatAnswer
 from slicetape.models.keys import Secret
-from slicetape.models.openai_chat import ChatAnswer
 from slicetape.models.place import Place
 from slicetape.models.routes import Chosen, model_from
 from slicetape.models.transport import Carrier
@@ -115,8 +115,14 @@ def test_account_names_in_the_environment_stay_with_their_provider(
 ) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-private")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-private")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "x-team: private\nauthorization: private")
     _, server = ask(WIRES[0], Reply([CHAT_HELLO]))
-    assert "private" not in json.dumps(dict(server.requests[0].headers))
+    headers = server.requests[0].headers
+    assert "private" not in json.dumps(dict(headers))
+    assert headers["authorization"] == f"Bearer {KEY}"
+    _, server = ask("openai:gpt-5", Reply([CHAT_HELLO]))
+    headers = server.requests[0].headers
+    assert (headers["openai-organization"], headers["x-team"]) == ("org-private", "private")
 
 
 def test_the_recorded_chat_stream_becomes_blocks() -> None:

@@ -133,6 +133,12 @@ def test_an_address_that_is_none_is_refused_without_being_repeated(url: str) -> 
     assert url not in str(told.value)
 
 
+def test_an_address_with_a_password_is_refused() -> None:
+    with pytest.raises(ConfigError, match="holds a password") as told:
+        model_from("ollama:x", chosen=Chosen(base_url="http://me:hidden@h/v1"), environ={})
+    assert "hidden" not in str(told.value)
+
+
 def write(home: Path, text: str, mode: int = 0o600) -> Path:
     path = home / "credentials.toml"
     path.write_text(text)

@@ -73,17 +73,16 @@ def of_status(
     """
     said = said_in(body)
     message = said.message or f"the provider answered with status {status}"
-    request_id = headers.get("x-request-id") or headers.get("request-id")
     return Failure(
         message=clean(message, secret),
         code=_code(status, f"{said.kind} {message}"),
         status=status,
         provider_retry_after_ms=retry_after_ms(headers, now=now),
-        request_id=clean(request_id, secret)[:100] if request_id else None,
+        request_id=_request_id(headers.get("x-request-id") or headers.get("request-id"), secret),
     )
 
 
-def of_error(error: object, *, secret: str = "") -> Failure:
+def of_error(error: object, *, secret: str = "", request_id: str | None = None) -> Failure:
     """The failure that an error inside a stream means."""
     said = _said({"error": error})
     text = f"{said.kind} {said.message}"
@@ -97,7 +96,9 @@ def of_error(error: object, *, secret: str = "") -> Failure:
     else:
         code = next((code for code, kind in _KINDS if kind.search(said.kind)), "SERVER")
     message = said.message or said.kind or "the stream reported an error"
-    return Failure(clean(message, secret), code, said.status)
+    return Failure(
+        clean(message, secret), code, said.status, request_id=_request_id(request_id, secret)
+    )
 
 
 def of_body(body: str, *, secret: str = "") -> Failure:
@@ -178,6 +179,10 @@ def retry_after_ms(headers: Mapping[str, str], *, now: float | None = None) -> f
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0.0, (due - (time.time() if now is None else now)) * 1_000)
+
+
+def _request_id(given: str | None, secret: str) -> str | None:
+    return clean(given, secret)[:100] if given else None
 
 
 def _code(status: int, text: str) -> str:

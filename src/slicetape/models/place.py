@@ -17,12 +17,15 @@ SILENCE_S = 300.0
 class Place:
     """Where requests go: base address, key, and the SDK that carries them.
 
-    `silence` is seconds without a byte; `now` gives epoch seconds, for a `retry-after` date.
+    `own` says that this is the provider of that SDK, for which its other environment variables
+    (organisation, project, headers) are meant. `silence` is seconds without a byte; `now` gives
+    epoch seconds, for a `retry-after` that names a date.
     """
 
     url: str
     key: Secret
     sdk: str
+    own: bool = False
     silence: float = SILENCE_S
     now: Callable[[], float] | None = None
 
@@ -55,6 +58,8 @@ def checked_url(url: str) -> str:
         port_fits = parts.port != 0
     except ValueError:
         parts, port_fits = urlsplit(""), False
+    if parts.username or parts.password:
+        raise ConfigError("the base URL of a model holds a password; give it as the key")
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_fits:
         raise ConfigError("the base URL of a model is http:// or https:// with a host; mend it")
     return url

@@ -102,8 +102,13 @@ def model_from(
             "(mode 0600) in the home folder of slicetape"
         )
     route = route_of(provider, model, chosen=chosen, pictures=pictures)
+    sdk = _SDKS[provider.wire]
     place = Place(
-        url=url, key=key or Secret("none"), sdk=_SDKS[provider.wire], silence=chosen.silence_s
+        url=url,
+        key=key or Secret("none"),
+        sdk=sdk,
+        own=sdk == provider.name,
+        silence=chosen.silence_s,
     )
     if provider.wire == "messages":
         from slicetape.models.anthropic_messages import AnthropicModel

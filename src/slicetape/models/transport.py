@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from slicetape.log.payloads import Failure
 from slicetape.loop.deltas import Delta
@@ -15,6 +15,7 @@ from slicetape.models.place import Place, is_here
 from slicetape.models.sse import NoEvents, Oversized, Silent, events
 
 _DRAIN_S = 0.1
+_OURS = frozenset({"accept", "authorization", "content-type", "x-api-key"})
 _CLIENTS = {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}
 _HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
 # The version for which `wire` makes its bytes: each major version of the SDK would send its own,
@@ -124,14 +125,13 @@ class Carrier:
             base_url=place.url,
             max_retries=0,
             timeout=place.silence,
+            default_headers={} if place.own else _without_ambient(sdk, place),
             # A proxy of the environment does not lead back to this machine.
             http_client=sdk.DefaultAsyncHttpxClient(
                 base_url=place.url, timeout=place.silence, trust_env=not is_here(place.url)
             ),
         )
-        host = urlsplit(place.url).hostname or ""
-        if place.sdk == "openai" and not host.endswith("openai.com"):
-            # Names of an account of one provider; the SDK reads them from the environment.
+        if place.sdk == "openai" and not place.own:
             client.organization = client.project = None
         return client
 
@@ -171,6 +171,16 @@ class Carrier:
             return failure("TRANSPORT", f"no connection to {shown}: {_cause(error)}", secret=secret)
         text = f"the connection to {shown} broke: {_cause(error)}"
         return failure("TRANSPORT", text, secret=secret)
+
+
+def _without_ambient(sdk: Any, place: Place) -> dict[str, Any]:
+    """What takes back the headers that an SDK reads from the environment for its own provider."""
+    given = os.environ.get(f"{place.sdk.upper()}_CUSTOM_HEADERS", "")
+    names = [line.partition(":")[0].strip() for line in given.split("\n") if ":" in line]
+    kept = {name: sdk.Omit() for name in names if name.lower() not in _OURS}
+    if any(name.lower() == "authorization" for name in names):
+        kept["Authorization"] = f"Bearer {place.key.reveal()}"
+    return kept
 
 
 async def _drain(told: AsyncIterator[Any]) -> None:
