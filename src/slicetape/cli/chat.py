@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -108,7 +109,9 @@ async def _talk(talk: Any, screen: Any, questions: Questions) -> None:
         bottom_toolbar=lambda: _toolbar(talk),
         refresh_interval=0.5,
     )
-    leaving = False
+    leaving = _Leaving(talk, screen, questions)
+    # A key pressed while no prompt is shown comes as a signal.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, leaving.interrupted)
     with patch_stdout(raw=True):
         screen.tell([f"{made.greeting}  /help lists commands"], dim=True)
         while not talk.over:
@@ -117,17 +120,34 @@ async def _talk(talk: Any, screen: Any, questions: Questions) -> None:
             except EOFError:
                 return
             except KeyboardInterrupt:
-                if leaving and not made.agent.running:
-                    return
-                leaving = not made.agent.running
-                made.agent.cancel()
-                questions.answer("no")
-                if leaving:
-                    screen.tell(["Ctrl-C again leaves"], dim=True)
+                leaving.interrupted()
                 continue
-            leaving = False
+            leaving.asked = False
             if not questions.answer(line):
                 _take(talk, screen, line)
+
+
+class _Leaving:
+    """What Ctrl-C does: it stops the turn, and when nothing runs a second one leaves."""
+
+    def __init__(self, talk: Any, screen: Any, questions: Questions) -> None:
+        self._talk = talk
+        self._screen = screen
+        self._questions = questions
+        self.asked = False
+
+    def interrupted(self) -> None:
+        """Take one Ctrl-C."""
+        agent = self._talk.made.agent
+        running = agent.running
+        if self.asked and not running:
+            self._talk.over = True
+            return
+        agent.cancel()
+        self._questions.answer("no")
+        self.asked = not running
+        if self.asked:
+            self._screen.tell(["Ctrl-C again leaves"], dim=True)
 
 
 async def _read(talk: Any, screen: Any) -> None:
