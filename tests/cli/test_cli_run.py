@@ -1,5 +1,6 @@
 """`slicetape run`: one prompt over HTTP, its exit status, and going on with a session."""
 
+import base64
 import json
 import signal
 import subprocess
@@ -14,6 +15,9 @@ from slicetape.log.store import Store
 from slicetape.wire.lint_wire import lint_chat, lint_messages
 
 CHAT, MESSAGES = "deepseek:scripted", "anthropic:scripted"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 SPECS = pytest.mark.parametrize("spec", [CHAT, MESSAGES], ids=["chat", "messages"])
 
 
@@ -158,6 +162,29 @@ def test_an_earlier_session_can_be_recalled_from(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "heliotrope" in json.dumps(serving.bodies[2]["messages"][-1])
         assert len(list(Store(tmp_path / "home").sessions())) == 2
+
+
+@SPECS
+def test_a_picture_goes_along_and_stays_in_its_place(spec: str, tmp_path: Path) -> None:
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(PNG)
+    replies = [Reply(text="A dot.", tools=bash("seq 1 900")), Reply(text="Yes."), Reply(text="No.")]
+    with ProviderThread(replies) as serving:
+        run(serving, tmp_path, "What is this?", "--image", str(picture), "-m", spec)
+        picture.unlink()
+        done = run(serving, tmp_path, "And now?", "--resume", "-m", spec)
+        assert done.returncode == 0, done.stderr
+        data = base64.b64encode(PNG).decode()
+        assert [json.dumps(body).count(data) for body in serving.bodies] == [1, 1, 1]
+
+
+def test_a_file_that_is_no_picture_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("no picture", encoding="utf-8")
+    with ProviderThread([]) as serving:
+        done = run(serving, tmp_path, "What is this?", "--image", str(text), "-m", CHAT)
+        assert done.returncode == 2
+        assert serving.provider.received == []
 
 
 def test_without_a_model_it_says_what_to_set(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The parts of an agent from its setting: policy, tools, prompt, and what else stands around it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from slicetape.cli.agent_options import AgentOptions
@@ -32,6 +32,7 @@ from slicetape.tools.recall import recall_tools
 from slicetape.tools.sandbox import Sandbox
 from slicetape.tools.workspace import Workspace
 from slicetape.tools.write import WriteTool
+from slicetape.wire.attached import StoredPictures
 
 NO_WINDOW = 1_000_000_000
 """The window of a model that declares none: only the provider can say that it is full."""
@@ -55,6 +56,7 @@ class Setting:
     asker: Asker | None
     permission: Permission
     earlier: dict[str, Recall]
+    pictures: StoredPictures = field(default_factory=StoredPictures)
 
 
 def assembled(setting: Setting, session: Session, model: Model) -> tuple[Agent, Recall]:

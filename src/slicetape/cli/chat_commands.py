@@ -16,6 +16,7 @@ from slicetape.errors import UsageError
 from slicetape.log.events import UserMessage, is_entry
 from slicetape.log.locator import turn_locator
 from slicetape.log.messages import Image, text_of
+from slicetape.loop.protocols import Model
 from slicetape.loop.resume import taken_up
 from slicetape.policy.header import turn_range
 
@@ -163,9 +164,14 @@ def _model(chat: Chat, rest: str) -> Lines:
         route = chat.made.agent.model.route
         yield f"  {route.provider}:{route.model}"
         return
-    model = model_of(rest, chat.made.setting.loaded, chat.made.setting.store)
+    model = _model_of(chat.made, rest)
     chat.made.use(model)
     yield f"  {rest} from the next turn on; its cache begins empty"
+
+
+def _model_of(made: Composed, spec: str) -> Model:
+    setting = made.setting
+    return model_of(spec, setting.loaded, setting.store, setting.pictures)
 
 
 def _resume(chat: Chat, rest: str) -> Lines:

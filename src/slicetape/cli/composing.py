@@ -10,7 +10,7 @@ from slicetape.cli.assembling import Setting, assembled
 from slicetape.cli.choosing import chosen
 from slicetape.cli.ledger import Ledger, status
 from slicetape.config import Loaded, load
-from slicetape.errors import UsageError
+from slicetape.errors import SlicetapeError, StorageFailed, UsageError
 from slicetape.log.messages import Image
 from slicetape.log.payloads import EndReason
 from slicetape.log.store import Store
@@ -23,6 +23,8 @@ from slicetape.recall.tools import Recall
 from slicetape.surface import Session
 from slicetape.tools.permission import Asker
 from slicetape.tools.recall import earlier
+from slicetape.wire.attached import StoredPictures
+from slicetape.wire.pictures import Pictures
 
 
 @dataclass(slots=True)
@@ -91,7 +93,8 @@ def compose(
 ) -> Composed:
     """The agent that options and settings describe; nothing is sent yet."""
     loaded, store, cwd = load(options.config), Store(), Path.cwd()
-    model = model_of(options.model or loaded.settings.model.name, loaded, store)
+    pictures = StoredPictures()
+    model = model_of(options.model or loaded.settings.model.name, loaded, store, pictures)
     known = dict([earlier(store, options.after, str(cwd))]) if options.after else {}
     session = chosen(
         store,
@@ -110,13 +113,14 @@ def compose(
         asker=asker,
         permission=permission,  # type: ignore[arg-type]
         earlier=known,
+        pictures=pictures,
     )
     made = _composed(setting, session, model)
     made.images = tuple(image_of(session, path) for path in options.images)
     return made
 
 
-def model_of(spec: str | None, loaded: Loaded, store: Store) -> Model:
+def model_of(spec: str | None, loaded: Loaded, store: Store, pictures: Pictures) -> Model:
     """The model that `provider:model` names. ConfigError says what to set."""
     settings = loaded.settings.model
     chosen = Chosen(
@@ -124,14 +128,20 @@ def model_of(spec: str | None, loaded: Loaded, store: Store) -> Model:
         context_window=settings.context_window,
         max_tokens=settings.max_tokens,
     )
-    return model_from(spec, chosen=chosen, environ=os.environ, home=store.home)
+    return model_from(spec, chosen=chosen, environ=os.environ, home=store.home, pictures=pictures)
 
 
 def image_of(session: Session, path: Path) -> Image:
-    """A picture, put beside the session. UsageError when the file is none."""
-    raise UsageError(f"{path}: pictures cannot be sent yet")
+    """A picture, kept beside the session. UsageError when the file is none that models take."""
+    try:
+        return Image(session.log.attachments.put_file(path))
+    except StorageFailed:
+        raise
+    except SlicetapeError as error:
+        raise UsageError(str(error)) from None
 
 
 def _composed(setting: Setting, session: Session, model: Model) -> Composed:
+    setting.pictures.look_in(session.log.attachments)
     agent, recall = assembled(setting, session, model)
     return Composed(setting, agent, Ledger(session, model.route.sheet), recall)
