@@ -113,7 +113,7 @@ def test_a_typo_gets_a_suggestion(cli: Cli, typed: str, meant: str) -> None:
 
 
 def test_an_unknown_command_lists_the_known_ones(cli: Cli) -> None:
-    assert "there are demo, replay, import" in cli.fails("xyzzy", code=2)
+    assert "there are demo, chat, run, replay, import" in cli.fails("xyzzy", code=2)
 
 
 def test_wrong_usage_is_two_lines_and_names_the_help(cli: Cli) -> None:

@@ -1,5 +1,6 @@
 """`slicetape replay` and `slicetape demo`, as a person and a program call them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -137,11 +138,18 @@ class TestDemo:
         assert ran.code == 0
         lines = ran.out.splitlines()
         assert max(map(len, lines)) <= 100
-        assert len(lines) < 88
+        assert len(lines) < 105
         call = next(line[2:] for line in lines if line.startswith("> expand_result("))
         assert any(call in line and line.startswith("  [tool turn") for line in lines)
         assert any(line.startswith("  [slice tape v1 · turns") for line in lines)
         assert any(line.startswith("  [full result of") for line in lines)
+
+    def test_it_runs_a_session_live_and_takes_it_up_in_a_second_process(self, cli: Cli) -> None:
+        out = cli("demo").out
+        assert re.search(r"^   1      2 .* 1 folded ", out, re.MULTILINE)
+        assert re.search(r"^   4      3 ", out, re.MULTILINE)
+        assert "  Turn 3: app.py was edited there, from 5 to 30 seconds." in out.splitlines()
+        assert "13 requests over HTTP" in out
 
     def test_it_explains_every_column(self, cli: Cli) -> None:
         text = " ".join(cli("demo").out.split())
