@@ -128,6 +128,11 @@ def test_a_body_that_is_no_stream_is_an_error_or_malformed() -> None:
     assert of_body("").code == "STREAM_CLOSED"
 
 
+def test_a_word_in_the_place_of_a_key_is_left_in_texts() -> None:
+    assert clean("none of the models is loaded", "none") == "none of the models is loaded"
+    assert clean("a key-value-store is not found") == "a key-value-store is not found"
+
+
 def test_a_text_is_one_line_and_bounded() -> None:
     assert clean("a\r\n\tb\x1b[31m\u202ec\u2028d\x00") == "a b [31m c d"
     assert len(clean("x" * 5_000)) == MOST_CHARS

@@ -46,7 +46,7 @@ _KINDS = (
     ("INVALID_REQUEST", re.compile(r"invalid|bad_?request|too_large|not_found", re.IGNORECASE)),
 )
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
-_KEYLIKE = re.compile(r"\b(sk|pk|key)-[A-Za-z0-9_*.-]{8,}")
+_KEYLIKE = re.compile(r"\b(sk|pk)-[A-Za-z0-9_*.-]{8,}")
 _CODE = re.compile(r"[^A-Z0-9]+")
 
 
@@ -124,9 +124,12 @@ def ended_with(reason: str, *, secret: str = "") -> Failure:
 
 
 def clean(text: str, secret: str = "") -> str:
-    """A text for a log and a person: one line, bounded, without the key."""
+    """A text for a log and a person: one line, bounded, without the key.
+
+    What is shorter than 8 characters is no key but a word that a local server wanted to see.
+    """
     text = text[:20_000]
-    if secret:
+    if len(secret) >= 8:
         text = text.replace(secret, "[key]")
         if len(secret) > 12:
             text = re.sub(re.escape(secret[:8]) + r"[\w*.-]*", "[key]", text)

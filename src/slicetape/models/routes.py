@@ -18,6 +18,9 @@ from slicetape.wire.anthropic import MessagesWire
 from slicetape.wire.openai_chat import ChatWire
 from slicetape.wire.pictures import Pictures, no_pictures
 
+NO_KEY = Secret("slicetape-needs-no-key")
+"""What stands in the header for a server that asks for no key."""
+
 _SDKS = {"chat": "openai", "messages": "anthropic"}
 _MESSAGES_LIMIT = 32_000
 """The output limit of a Messages model of which nothing is known: that wire demands one."""
@@ -105,7 +108,7 @@ def model_from(
     sdk = _SDKS[provider.wire]
     place = Place(
         url=url,
-        key=key or Secret("none"),
+        key=key or NO_KEY,
         sdk=sdk,
         own=sdk == provider.name,
         silence=chosen.silence_s,

@@ -120,7 +120,7 @@ class Carrier:
 
     def _made(self, sdk: Any) -> Any:
         place = self._place
-        client = getattr(sdk, _CLIENTS[place.sdk])(
+        client = getattr(sdk, _CLIENTS.get(place.sdk, ""))(
             api_key=place.key.reveal(),
             base_url=place.url,
             max_retries=0,
@@ -144,33 +144,28 @@ class Carrier:
 
     def _told(self, error: Exception) -> Failure:
         secret, shown = self._place.key.reveal(), self._place.shown
-        sdk = sys.modules.get(self._place.sdk)
-        if sdk is None:
-            name = self._place.sdk
-            return failure("ADAPTER", f"the package {name} cannot be loaded: {_cause(error)}")
         match error:
-            case Silent() | TimeoutError() | sdk.APITimeoutError():
+            case Silent() | TimeoutError():
                 return failure("TIMEOUT", f"nothing came from {shown} in time")
             case Oversized():
                 return failure("MALFORMED_RESPONSE", "an event of the answer is beyond 64 MB")
             case NoEvents():
                 return of_body(str(error), secret=secret)
-            case sdk.APIStatusError():
-                headers: Mapping[str, str] = error.response.headers
-                now = self._place.now
-                return of_status(
-                    error.status_code,
-                    _text(error.response),
-                    headers,
-                    secret=secret,
-                    now=now() if now else None,
-                )
-        if "Timeout" in type(error).__name__:
+            case ImportError() | AttributeError() | TypeError():
+                text = f"the package {self._place.sdk} does not fit; renew it ({_cause(error)})"
+                return failure("ADAPTER", text, secret=secret)
+        sdk = sys.modules[self._place.sdk]
+        if isinstance(error, sdk.APIStatusError):
+            headers: Mapping[str, str] = error.response.headers
+            body, now = _text(error.response), self._place.now
+            when = now() if now else None
+            return of_status(error.status_code, body, headers, secret=secret, now=when)
+        if isinstance(error, sdk.APITimeoutError) or "Timeout" in type(error).__name__:
             return failure("TIMEOUT", f"nothing came from {shown} in time")
-        if isinstance(error, sdk.APIConnectionError):
-            return failure("TRANSPORT", f"no connection to {shown}: {_cause(error)}", secret=secret)
-        text = f"the connection to {shown} broke: {_cause(error)}"
-        return failure("TRANSPORT", text, secret=secret)
+        state = "no" if isinstance(error, sdk.APIConnectionError) else "a broken"
+        return failure(
+            "TRANSPORT", f"{state} connection to {shown}: {_cause(error)}", secret=secret
+        )
 
 
 def _without_ambient(sdk: Any, place: Place) -> dict[str, Any]:
