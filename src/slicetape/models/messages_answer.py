@@ -107,6 +107,7 @@ class MessagesAnswer:
     def __init__(self, secret: str = "") -> None:
         self._secret = secret
         self._blocks: dict[int, _Open] = {}
+        self._next = 0
         self._usage: dict[str, int] = {}
         self._stop: str | None = None
         self._failure: Failure | None = None
@@ -168,9 +169,10 @@ class MessagesAnswer:
     def _start(self, event: dict[str, Any]) -> Iterator[Delta]:
         index = as_count(event.get("index"))
         if index is None:
-            index = max(self._blocks, default=-1) + 1
+            index = self._next
         if index in self._blocks:
             return
+        self._next = max(self._next, index + 1)
         block = self._blocks[index] = _Open(index, as_object(event.get("content_block")))
         yield BlockStart(index, block.kind)
         for key in ("text", "thinking"):
