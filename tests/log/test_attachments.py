@@ -16,6 +16,7 @@ from slicetape.log.fork import child_header, fork
 from slicetape.log.log import SessionLog
 from slicetape.log.messages import Attachment, Image, Message, Source, Text, ToolResultBlock
 from slicetape.log.picture import PictureFacts, picture_facts
+from slicetape.log.store import Store
 
 EVERY = {
     "png": png(640, 480),
@@ -169,3 +170,10 @@ def test_a_fork_in_memory_takes_its_pictures_along(tmp_path: Path) -> None:
         child = SessionLog.in_memory(child_header(HEADER, id="child", created_at=5))
         fork(log, child, time=9)
         assert child.attachments.get(seen) == png(9, 9)
+
+
+def test_a_session_that_comes_to_a_home_brings_its_pictures(tmp_path: Path) -> None:
+    log, seen, _ = with_pictures(tmp_path / "p" / "session.v3.jsonl")
+    with log:
+        placed = Store(tmp_path / "home").take_in(log)
+    assert Attachments.beside(placed).get(seen) == png(9, 9)

@@ -1,9 +1,9 @@
 """Where sessions live: one folder each, below a folder for each working directory.
 
 `$SLICETAPE_HOME` (by default `~/.slicetape`) holds
-`sessions/--<project>--/<encoded id>/session.v3.jsonl`, its `session.lock` and `blobs/`. Folder
-names are lossy for projects and exact for ids, so a session is found by its folder and its header
-must agree with it.
+`sessions/--<project>--/<encoded id>/session.v3.jsonl`, its `session.lock`, `blobs/` and
+`attachments/`. Folder names are lossy for projects and exact for ids, so a session is found by its
+folder and its header must agree with it.
 """
 
 import os
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slicetape.errors import AmbiguousSession, DamagedLog, SessionNotFound, StorageFailed
+from slicetape.log.attachments import Attachments, copy_attachments
 from slicetape.log.events import FORMAT_VERSION, Header
 from slicetape.log.log import SessionLog
 from slicetape.log.older import first_header, read_any
@@ -142,12 +143,13 @@ class Store:
         return read_any(self.find(name).log, to_damage=to_damage)
 
     def take_in(self, log: SessionLog, *, compressed: bool = False) -> Path:
-        """Copy a log of any place and its spills into the store; the path of the copy.
+        """Copy a log of any place, its spills and pictures into the store; the path of the copy.
 
         Raises StorageFailed when its id is taken.
         """
         path = self._free_path(log.header, compressed=compressed)
         copy_spills(log.events, log.blobs, Blobs.beside(path))
+        copy_attachments(log.events, log.attachments, Attachments.beside(path))
         log.copy_to(path)
         return path
 
