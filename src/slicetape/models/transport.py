@@ -18,9 +18,6 @@ _DRAIN_S = 0.1
 _OURS = frozenset({"accept", "authorization", "content-type", "x-api-key"})
 _CLIENTS = {"openai": "AsyncOpenAI", "anthropic": "AsyncAnthropic"}
 _HEADERS = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-# The version for which `wire` makes its bytes: each major version of the SDK would send its own,
-# and later ones refuse a temperature.
-_VERSIONS = {"anthropic": {"anthropic-version": "2023-06-01"}}
 
 
 class Broken(Exception):
@@ -112,11 +109,17 @@ class Carrier:
                 content=body,
                 stream=True,
                 stream_cls=sdk.AsyncStream[object],
-                options={
-                    "headers": {**_HEADERS, **_VERSIONS.get(self._place.sdk, {})},
-                    "follow_redirects": False,
-                },
+                options={"headers": self._headers(sdk), "follow_redirects": False},
             )
+
+    def _headers(self, sdk: Any) -> dict[str, Any]:
+        if self._place.sdk != "anthropic":
+            return _HEADERS
+        # The version that `wire` makes its bytes for, and the key where that version has it: each
+        # major version of the SDK would send its own, and later ones refuse a temperature.
+        key = self._place.key.reveal()
+        mine = {"anthropic-version": "2023-06-01", "X-Api-Key": key, "Authorization": sdk.Omit()}
+        return {**_HEADERS, **mine}
 
     def _made(self, sdk: Any) -> Any:
         place = self._place
