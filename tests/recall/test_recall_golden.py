@@ -8,6 +8,7 @@ theirs it gives every page of ours.
 |---|---|---|
 | D7: pairs of CJK runs are terms | searches whose query has a run of three or more CJK letters, or a run of two within a longer word | `terms` swapped |
 | D7, D9: offsets are code points, also where lower case is longer | snippets of texts with an astral letter or a letter such as `İ` before the match | `place` swapped |
+| D13: documents with the rarest term come first, and folded results of the open turn are searched | searches with several terms, listed by number | switched off by `REFERENCE` |
 | D11: a spill is read from where the importer put it | the reason in the two errors and one page with deleted files | reason swapped |
 | D6: nested dispatches on the full page, one word and one integer for a step, legal values named | none of the recorded calls | tests of cases 124, 133 and of the schemas |
 """
@@ -31,6 +32,7 @@ from slicetape.log.spill import Blobs, SessionSpills, Spill, spill_head
 from slicetape.recall import search as ours
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
+from slicetape.recall.ranking import RANKING, REFERENCE, Ranking
 from slicetape.recall.records import result_blocks
 from slicetape.recall.result import grep_page, lines_page
 from slicetape.recall.spilled import NoSpills
@@ -52,9 +54,9 @@ def logged(session: str) -> tuple[list[bytes], list[Event]]:
 
 
 @cache
-def recall_at(session: str, seq: int) -> Recall:
+def recall_at(session: str, seq: int, ranking: Ranking = REFERENCE) -> Recall:
     lines, events = logged(session)
-    return Recall.of(View.of(events[:seq]), line=lines.__getitem__)
+    return Recall.of(View.of(events[:seq]), line=lines.__getitem__, ranking=ranking)
 
 
 def answer(recall: Recall, call: dict[str, Any]) -> dict[str, str]:
@@ -75,6 +77,27 @@ def test_recorded_calls_are_answered_alike(name: str) -> None:
     for call in golden["calls"]:
         recall = recall_at(golden["session"], call["atSeq"])
         assert answer(recall, call) == recorded(call), call["args"]
+
+
+CHANGED_BY_RANKING: dict[str, list[int]] = {
+    "recall": [
+        73, 124, 125, 155,
+    ],
+    "resume.phase1": [],
+}  # fmt: skip
+"""Numbers of the recorded calls that find more or other things first by D13."""
+
+
+@pytest.mark.parametrize("name", ["recall", "resume.phase1"])
+def test_d13_changes_only_the_calls_of_the_table(name: str) -> None:
+    golden = cases(name)
+    changed = [
+        number
+        for number, call in enumerate(golden["calls"])
+        if answer(recall_at(golden["session"], call["atSeq"], RANKING), call) != recorded(call)
+    ]
+    assert changed == CHANGED_BY_RANKING[name]
+    assert {golden["calls"][number]["name"] for number in changed} <= {"recall_search"}
 
 
 class RecordedSpills:
@@ -156,6 +179,7 @@ def reference_page(
     *,
     terms: Callable[[str], tuple[str, ...]],
     place: Place,
+    rarest_first: bool = False,
 ) -> str:
     """A search by the letter of the specification: every text scanned, nothing kept."""
     scope, kinds = opts.get("scope", "dialogue"), opts.get("kinds", ())
@@ -178,8 +202,17 @@ def reference_page(
             + " ".join(text[start : start + most].split())
             + "…" * (start + most < len(text))
         )
-        found.append((-score, -document.turn, order, ours.Hit(document, score, snippet)))
-    hits = [hit for *_, hit in sorted(found, key=lambda entry: entry[:3])]
+        held = {term for term in wanted if term in lowered}
+        found.append((held, (-score, -document.turn, order), ours.Hit(document, score, snippet)))
+    having = {term: sum(term in held for held, *_ in found) for term in dict.fromkeys(wanted)}
+    least = min((count for count in having.values() if count), default=0)
+    anchor = next((term for term, count in having.items() if count == least), "")
+    hits = [
+        hit
+        for *_, hit in sorted(
+            found, key=lambda entry: (rarest_first and anchor not in entry[0], *entry[1])
+        )
+    ]
     if scope == "auto" and not kinds:
         outputs = [hit for hit in hits if hit.document.kind == "tool_output"][:3]
         others = [hit for hit in hits if hit.document.kind != "tool_output"][:limit]
@@ -292,7 +325,7 @@ def test_d7_searches_differ_only_in_terms_and_offsets() -> None:
     for case, recall in synthetic():
         for number, search in enumerate(case["searches"]):
             query, opts = search["query"], search["opts"]
-            hits = ours.search(recall.index, query, **opts)
+            hits = ours.search(recall.index, query, **opts, ranking=REFERENCE)
             kinds = ours.searched_kinds(opts.get("scope", "dialogue"), opts.get("kinds", ()))
             page = ours.render_hits(hits, query, kinds, locators=Locators())
             specified = reference_page(recall, query, opts, terms=ours.terms, place=our_place)
@@ -308,6 +341,79 @@ def test_d7_searches_differ_only_in_terms_and_offsets() -> None:
     assert by_terms == CHANGED_BY_TERMS
     assert by_place == CHANGED_BY_PLACE
     assert sum(map(len, [*by_terms.values(), *by_place.values()])) == 305
+
+
+SEARCHES_CHANGED_BY_RANKING: dict[str, list[int]] = {
+    "search-0": [
+        0, 1, 3, 5, 7, 8, 9, 10, 11, 20, 21, 30, 31, 42, 43, 44, 45, 46, 47, 50, 51, 70,
+        71, 75, 77,
+    ],
+    "search-1": [
+        3, 5, 7, 9, 10, 11, 12, 15, 17, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 29, 30,
+        31, 32, 34, 35, 37, 38, 39, 48, 49, 52, 53, 56, 57, 59, 60, 61, 62, 63, 64, 65,
+        67, 69, 88, 89,
+    ],
+    "search-2": [
+        2, 3, 6, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19, 32, 33, 35, 36, 37, 39, 40, 41,
+        42, 44, 45, 47, 50, 51, 70, 71,
+    ],
+    "search-3": [
+        8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 20, 21, 24, 25, 28, 29, 30, 31, 32, 33,
+        34, 36, 37, 38, 39, 40, 41, 42, 43, 46, 47, 49, 65,
+    ],
+    "search-4": [
+        0, 1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 28, 29, 30, 31, 35, 37, 46, 47, 48, 50,
+        51, 53, 82, 83,
+    ],
+    "search-5": [
+        4, 5, 8, 11, 12, 18, 19, 23, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 38, 39, 40,
+        41, 52, 53, 54, 55, 56, 57, 64, 65, 67, 69, 71,
+    ],
+    "search-6": [
+        0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 17, 18, 21, 23, 24, 25, 26, 27, 28,
+        29, 30, 32, 33, 34, 35, 36, 37, 41, 43, 47, 50, 64, 65,
+    ],
+    "search-7": [
+        0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 20, 21, 25, 27, 28, 32, 33, 34, 35, 44, 45,
+        48, 49, 53, 55, 64, 65,
+    ],
+    "search-8": [
+        8, 9, 10, 11, 12, 13, 14, 15, 17, 22, 23, 32, 33, 34, 36, 37, 39, 42, 43, 45,
+        47, 49, 50, 51, 52, 53, 55, 57, 58, 59, 82, 83,
+    ],
+    "search-9": [
+        0, 1, 2, 4, 5, 6, 7, 10, 12, 13, 16, 17, 19, 20, 21, 22, 23, 32, 33, 34, 35, 36,
+        37, 40, 42, 44, 50, 51, 52, 55, 57, 76, 77,
+    ],
+    "search-10": [
+        2, 3, 16, 17, 18, 19, 23, 25, 26, 27, 36, 37, 38, 39, 43, 45, 48, 49, 50, 51,
+        76, 77,
+    ],
+    "search-11": [
+        0, 1, 2, 3, 4, 5, 7, 9, 11, 13, 14, 15, 16, 17, 23, 27, 29, 30, 31, 34, 35, 44,
+        45, 63,
+    ],
+}  # fmt: skip
+"""Numbers of the recorded searches whose page changes by D13 beyond D7 and D9."""
+
+
+def test_d13_puts_documents_with_the_rarest_term_first() -> None:
+    changed: dict[str, list[int]] = {}
+    for case, recall in synthetic():
+        for number, search in enumerate(case["searches"]):
+            query, opts = search["query"], search["opts"]
+            pages = []
+            for ranking in (REFERENCE, RANKING):
+                hits = ours.search(recall.index, query, **opts, ranking=ranking)
+                kinds = ours.searched_kinds(opts.get("scope", "dialogue"), opts.get("kinds", ()))
+                pages.append(ours.render_hits(hits, query, kinds, locators=Locators()))
+            specified = reference_page(
+                *(recall, query, opts), terms=ours.terms, place=our_place, rarest_first=True
+            )
+            assert pages[1] == specified, (case["id"], query, opts)
+            if pages[0] != pages[1]:
+                changed.setdefault(case["id"], []).append(number)
+    assert changed == SEARCHES_CHANGED_BY_RANKING
 
 
 def test_recorded_pages_of_turns_and_steps_are_equal() -> None:

@@ -155,8 +155,12 @@ def test_a_search_is_what_the_specification_says(
             if document.kind in searched_kinds(scope, kinds):  # type: ignore[arg-type]
                 score = 1000 * matched / len(wanted)
                 score += min(often, 10) / log2(4 + len(text) / 200)
-                found.append((document, score))
-    ranked = sorted(found, key=lambda pair: (-pair[1], -pair[0].turn))
+                found.append((document, score, {term for term in wanted if term in lowered}))
+    having = {term: sum(term in held for *_, held in found) for term in dict.fromkeys(wanted)}
+    least = min((count for count in having.values() if count), default=0)
+    anchor = next((term for term, count in having.items() if count == least), "")
+    order = sorted(found, key=lambda row: (anchor not in row[2], -row[1], -row[0].turn))
+    ranked = [(document, score) for document, score, _ in order]
     if not kinds and scope == "auto":
         outputs = [pair for pair in ranked if pair[0].kind == "tool_output"][:3]
         others = [pair for pair in ranked if pair[0].kind != "tool_output"][:limit]

@@ -1,7 +1,7 @@
-"""Which documents match best: how many of the terms they have, then how often, then the newest."""
+"""Which documents match best: those with the rarest term, then more terms, more often, newer."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import log2
@@ -9,8 +9,30 @@ from math import log2
 from slicetape.log.catalogrows import Kind
 from slicetape.recall.index import Document, Index, is_run
 
+MANY_TERMS = 200
+"""From so many terms on, repetition may outweigh a term."""
+
 MOST_OFTEN = 10
 """Occurrences that count in a score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Where a search departs from the reference; each rule can be switched off.
+
+    `rarest_first`: documents that have the rarest term of the query come before all others.
+    `hidden_results`: results of the open turn that requests show as views are searched as well.
+    """
+
+    rarest_first: bool = True
+    hidden_results: bool = True
+
+
+RANKING = Ranking()
+REFERENCE = Ranking(rarest_first=False, hidden_results=False)
+
+Rank = tuple[bool, int]
+"""Whether a document has the rarest term of the query, and how many of the terms it has."""
 
 _Weight = tuple[str, int, bool]
 """A term, how often the query has it, and whether it is one CJK run."""
@@ -52,38 +74,75 @@ class Slots:
 
 
 def matched_groups(
-    index: Index, kinds: Sequence[Kind], wanted: Sequence[str]
-) -> dict[int, list[Found]]:
-    """The documents that have any term, by how many they have."""
-    still_open = index.view.turns.open
-    groups: dict[int, list[Found]] = {}
+    index: Index, kinds: Sequence[Kind], wanted: Sequence[str], ranking: Ranking = RANKING
+) -> dict[Rank, list[Found]]:
+    """The documents that have any term, by rank.
+
+    The open turn is left out, but for what its requests hide.
+    """
+    found: list[tuple[int, Found]] = []
+    having: Counter[str] = Counter()
+    weights = _weights(wanted)
     for kind in dict.fromkeys(kinds):
         shelf = index.shelves[kind]
+        shown = [at for at, one in enumerate(shelf.documents) if _is_shown(one, index, ranking)]
         matched = [0] * len(shelf.texts)
-        for term, times, in_runs in _weights(wanted):
+        for term, times, in_runs in weights:
             texts = shelf.runs if in_runs else shelf.texts
+            has = [term in text for text in texts]
+            having[term] += sum(has) - sum(has[at] for at in shown)
             matched = [
-                count + times if term in text else count
-                for count, text in zip(matched, texts, strict=True)
+                count + times if held else count for count, held in zip(matched, has, strict=True)
             ]
-        for at, count in enumerate(matched):
-            if count and shelf.documents[at].turn != still_open:
-                found = Found(shelf.documents[at], shelf.texts[at], shelf.runs[at])
-                groups.setdefault(count, []).append(found)
+        for at in shown:
+            matched[at] = 0
+        found += [
+            (count, Found(shelf.documents[at], shelf.texts[at], shelf.runs[at]))
+            for at, count in enumerate(matched)
+            if count
+        ]
+    anchor = rarest(having, wanted) if ranking.rarest_first else None
+    in_runs = anchor is not None and is_run(anchor)
+    groups: dict[Rank, list[Found]] = {}
+    for count, one in found:
+        has_it = anchor is not None and anchor in (one.runs if in_runs else one.lowered)
+        groups.setdefault((has_it, count), []).append(one)
     return groups
 
 
-def ranked(groups: dict[int, list[Found]], wanted: Sequence[str]) -> Iterator[Found]:
-    """Documents from the best score down; a group is scored when all better ones are used up.
+def rarest(having: Mapping[str, int], wanted: Sequence[str]) -> str | None:
+    """The term that the fewest documents have; of several the first. None when no one has any."""
+    held = [term for term in dict.fromkeys(wanted) if having.get(term)]
+    return min(held, key=lambda term: having[term], default=None)
 
-    What repetition adds to a score is less than 5, so with many terms groups may overlap.
+
+def _is_shown(document: Document, index: Index, ranking: Ranking) -> bool:
+    """Whether a document stands in the open turn where the model sees it."""
+    view = index.view
+    if document.turn != view.turns.open:
+        return False
+    hidden = document.kind == "tool_output" and document.seq not in view.surface
+    return not (ranking.hidden_results and hidden)
+
+
+def ranked(groups: Mapping[Rank, list[Found]], wanted: Sequence[str]) -> Iterator[Found]:
+    """Documents from the best rank down; a group is scored when all better ones are used up.
+
+    What repetition adds to a score is less than 5, so with many terms the number of terms alone
+    does not decide, and those of one kind are scored together.
     """
-    if len(wanted) >= 200:
-        everything = [(count, found) for count, group in groups.items() for found in group]
-        yield from _best_first(everything, wanted)
+    if len(wanted) >= MANY_TERMS:
+        for has_it in (True, False):
+            together = [
+                (count, found)
+                for (anchored, count), group in groups.items()
+                for found in group
+                if anchored is has_it
+            ]
+            yield from _best_first(together, wanted)
         return
-    for count in sorted(groups, reverse=True):
-        yield from _best_first([(count, found) for found in groups[count]], wanted)
+    for rank in sorted(groups, reverse=True):
+        yield from _best_first([(rank[1], found) for found in groups[rank]], wanted)
 
 
 def _best_first(group: list[tuple[int, Found]], wanted: Sequence[str]) -> Iterator[Found]:

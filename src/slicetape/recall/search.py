@@ -10,7 +10,7 @@ from slicetape.log.catalogrows import Kind
 from slicetape.log.events import FORMAT_VERSION
 from slicetape.recall.index import CJK_RUN, KINDS, Document, Index
 from slicetape.recall.locators import Locators
-from slicetape.recall.ranking import Found, Slots, matched_groups, ranked
+from slicetape.recall.ranking import RANKING, Found, Ranking, Slots, matched_groups, ranked
 
 Scope = Literal["dialogue", "auto"]
 DEFAULT_LIMIT = 5
@@ -79,17 +79,19 @@ def search(
     scope: Scope = "dialogue",
     kinds: Sequence[Kind] = (),
     limit: float = DEFAULT_LIMIT,
+    ranking: Ranking = RANKING,
 ) -> list[Hit]:
-    """The best hits: coverage of the terms first, then how often, then the newest turn.
+    """The best hits: those with the rarest term first, then more terms, more often, newer.
 
-    The turn still open is left out, for it holds the search itself. `auto` keeps at most three
-    hits of tool output beside `limit` others.
+    Of the turn still open only results are found that its requests show as views: the rest
+    stands in front of the model, with the search itself. `auto` keeps at most three hits of tool
+    output beside `limit` others.
     """
     wanted = terms(query)
     if not wanted:
         return []
     limit = min(max(limit, 1), MOST_HITS)
-    groups = matched_groups(index, searched_kinds(scope, kinds), wanted)
+    groups = matched_groups(index, searched_kinds(scope, kinds), wanted, ranking)
     slots = Slots(limit, outputs=None if kinds or scope != "auto" else OUTPUT_SLOTS)
     for found in ranked(groups, wanted):
         if slots.take(found):

@@ -16,6 +16,7 @@ from slicetape.log.oddities import conceal_in_line, halves_written
 from slicetape.log.spill import SessionSpills
 from slicetape.recall.index import Index
 from slicetape.recall.locators import Locators
+from slicetape.recall.ranking import RANKING, Ranking
 from slicetape.recall.result import expand
 from slicetape.recall.schemas import as_json, violations
 from slicetape.recall.search import (
@@ -50,6 +51,7 @@ class Recall:
     spills: Spills = field(default_factory=NoSpills)
     line: Callable[[int], bytes] | None = None
     others: Mapping[str, "Recall"] = field(default_factory=dict)
+    ranking: Ranking = RANKING
 
     @classmethod
     def of_session(
@@ -145,7 +147,9 @@ def _recall_search(arguments: Arguments, recall: Recall, locators: Locators) -> 
     assert isinstance(asked, list | tuple)
     kinds = searched_kinds(scope, asked)
     limit = _limit(arguments.get("limit"))
-    hits = search(recall.index, query, scope=scope, kinds=asked, limit=limit)
+    hits = search(
+        *(recall.index, query), scope=scope, kinds=asked, limit=limit, ranking=recall.ranking
+    )
     return render_hits(hits, query, kinds, locators=locators)
 
 

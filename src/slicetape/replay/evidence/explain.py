@@ -59,7 +59,7 @@ def worst(visibility: Visibility, hits: Hits, *, most: int = WORST) -> tuple[Mis
 
 def _missing(row: _Row, visibility: Visibility, hits: Hits) -> Missing:
     step, reference = row.seen.step, row.hidden.reference
-    token = reference.token
+    token, folded = reference.token, frozenset(one.seq for one in visibility.first)
     return Missing(
         token=token if len(token) <= _LONGEST else f"{token[: _LONGEST - 1]}…",
         kind=reference.kind,
@@ -68,7 +68,7 @@ def _missing(row: _Row, visibility: Visibility, hits: Hits) -> Missing:
         step=step.step,
         steps=row.steps,
         copies=row.copies,
-        rank=hits.found(step, reference) if visibility.recalls else None,
+        rank=hits.found(step, reference, folded) if visibility.recalls else None,
         locators=tuple(dict.fromkeys(_locators(visibility, reference.sources))),
     )
 

@@ -6,11 +6,12 @@ The documents of a log are its originals, which are the same in every arm; so ar
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from slicetape.log.events import AssistantMessage
 from slicetape.recall.index import Shelf, documents_of
-from slicetape.recall.ranking import Found, Slots, ranked
+from slicetape.recall.ranking import MANY_TERMS, Found, Rank, Slots, ranked, rarest
 from slicetape.recall.search import OUTPUT_SLOTS, terms
 from slicetape.replay.evidence.queries import Questions, Vocabulary, words_of
 from slicetape.replay.evidence.references import Reference, Step
@@ -19,9 +20,6 @@ from slicetape.surface import View
 
 FIRST = 5
 """Hits that a model looks at."""
-
-_MANY_TERMS = 200
-"""From so many terms on, the number of terms found does not decide the order alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Hits:
         self._vocabulary = Vocabulary()
         self._texts: list[_Text] = []
         self._as_of: dict[int, _AsOf] = {}
-        self._ranks: dict[tuple[int, str], int | None] = {}
+        self._ranks: dict[tuple[int, str, frozenset[int]], int | None] = {}
         self._owners: dict[int, int] = {}
         self.asked = 0
         """Searches that were run; each is run once for all arms."""
@@ -67,11 +65,18 @@ class Hits:
         self._read()
         return " ".join((token, *self._as_of[step.seq].words))
 
-    def found(self, step: Step, reference: Reference) -> int | None:
-        """The rank, from 1, of the first hit that is a source; None when none of the first is."""
-        key = step.seq, reference.token
+    def found(
+        self, step: Step, reference: Reference, folded: AbstractSet[int] = frozenset()
+    ) -> int | None:
+        """The rank, from 1, of the first hit that is a source; None when none of the first is.
+
+        `folded` are the results that the arm shows as views, by seq of the recording.
+        """
+        self._read()
+        hidden = self._hidden(step, folded)
+        key = step.seq, reference.token, hidden
         if key not in self._ranks:
-            seqs = self._search(step, reference.token)
+            seqs = self._search(step, reference.token, hidden)
             ranks = (at for at, seq in enumerate(seqs, 1) if seq in reference.sources)
             self._ranks[key] = next(ranks, None)
         return self._ranks[key]
@@ -86,13 +91,20 @@ class Hits:
         """The seqs, in the recording, of the first hits of a search for a token."""
         return list(self._search(step, token))
 
-    def _search(self, step: Step, token: str) -> Iterator[int]:
+    def _hidden(self, step: Step, folded: AbstractSet[int]) -> frozenset[int]:
+        """The folded results of the turn of a step, which a search finds all the same."""
+        now = self._as_of[step.seq].open
+        return frozenset(seq for seq in folded if seq < step.seq and self._owners.get(seq) == now)
+
+    def _search(
+        self, step: Step, token: str, hidden: AbstractSet[int] = frozenset()
+    ) -> Iterator[int]:
         """Hit after hit; nothing behind the last one asked for is ranked."""
         self._read()
         self.asked += 1
         now, wanted = self._as_of[step.seq], terms(self.query(step, token))
         slots = Slots(FIRST, outputs=OUTPUT_SLOTS)
-        for found in self._ranked(self._groups(now, wanted), wanted):
+        for found in self._ranked(self._groups(now, wanted, hidden), wanted):
             had = len(slots.taken)
             full = slots.take(found)
             if len(slots.taken) > had:
@@ -100,28 +112,36 @@ class Hits:
             if full or len(slots.taken) == FIRST:
                 return
 
-    def _ranked(self, groups: dict[int, list[int]], wanted: tuple[str, ...]) -> Iterator[Found]:
+    def _ranked(self, groups: dict[Rank, list[int]], wanted: tuple[str, ...]) -> Iterator[Found]:
         """The documents from the best down; a group is read when all better ones are used up."""
-        if len(wanted) >= _MANY_TERMS:
-            yield from ranked(
-                {count: self._found(group) for count, group in groups.items()}, wanted
-            )
+        if len(wanted) >= MANY_TERMS:
+            yield from ranked({rank: self._found(group) for rank, group in groups.items()}, wanted)
             return
-        for count in sorted(groups, reverse=True):
-            yield from ranked({count: self._found(groups[count])}, wanted)
+        for rank in sorted(groups, reverse=True):
+            yield from ranked({rank: self._found(groups[rank])}, wanted)
 
-    def _groups(self, now: _AsOf, wanted: tuple[str, ...]) -> dict[int, list[int]]:
-        """The documents that have any term, by how many they have."""
+    def _groups(
+        self, now: _AsOf, wanted: tuple[str, ...], hidden: AbstractSet[int]
+    ) -> dict[Rank, list[int]]:
+        """The documents that have any term, by rank."""
+        documents = self._shelf.documents
+        having: dict[str, list[int]] = {}
         matched: Counter[int] = Counter()
         for term, times in Counter(wanted).items():
-            having = self._vocabulary.having(term)
-            before = having[: bisect_left(having, now.documents)]
+            numbers = self._vocabulary.having(term)
+            before = numbers[: bisect_left(numbers, now.documents)]
+            having[term] = [
+                number
+                for number in before
+                if documents[number].turn != now.open or documents[number].seq in hidden
+            ]
             for _ in range(times):
-                matched.update(before)
-        groups: dict[int, list[int]] = {}
+                matched.update(having[term])
+        anchor = rarest({term: len(held) for term, held in having.items()}, wanted)
+        anchored = frozenset(having[anchor] if anchor is not None else ())
+        groups: dict[Rank, list[int]] = {}
         for number, count in matched.items():
-            if self._shelf.documents[number].turn != now.open:
-                groups.setdefault(count, []).append(number)
+            groups.setdefault((number in anchored, count), []).append(number)
         return groups
 
     def _found(self, numbers: Iterable[int]) -> list[Found]:

@@ -74,7 +74,10 @@ class Measure:
         found: int | None = None
         back = open_turn = 0
         if visibility.recalls:
-            misses = [row for row in lost if hits.found(row[0].step, row[1].reference) is None]
+            folded = frozenset(one.seq for one in visibility.first)
+            misses = [
+                row for row in lost if hits.found(row[0].step, row[1].reference, folded) is None
+            ]
             found = len(lost) - len(misses)
             open_turn = sum(hits.in_open_turn(row.step, hid.reference) for row, hid in misses)
             back = recovered(visibility, reader, hits)
