@@ -11,6 +11,7 @@ from slicetape.policy.kind import (
     is_source_text,
 )
 from slicetape.policy.settings import DigestSettings
+from slicetape.policy.views.bounded import bounded
 from slicetape.policy.views.data import condense_data
 from slicetape.policy.views.diff import condense_diff
 from slicetape.policy.views.items import items_of
@@ -38,7 +39,8 @@ def condense(
     of the line that will stand above a view, with its line end. Any text is legal.
     """
     if rules.code_points or text.isascii():
-        return _route(Subject(text, settings, rules, head_chars), tool, path)
+        made = _route(Subject(text, settings, rules, head_chars), tool, path)
+        return bounded(made) if rules.bound_views else made
     result = _route(Subject(_units(text), settings, rules, head_chars), tool, path)
     if result.view is None:
         return result

@@ -28,6 +28,7 @@ class Rules:
     `command_paths`: a command that prints a source file counts as a read of that path.
     `fill_gaps`: lines of data that take no more room than the marker for them are shown.
     `cut_matches`: very long lines of search results are cut as those of data are.
+    `bound_views`: a view shows at most 40,000 code points, and says how much is missing.
     `say_once`: lines that stand above, in the turn or in a message, are counted, not sent again.
     """
 
@@ -52,6 +53,7 @@ class Rules:
     command_paths: bool = True
     fill_gaps: bool = True
     cut_matches: bool = True
+    bound_views: bool = True
     say_once: bool = True
 
 
