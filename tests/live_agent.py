@@ -211,6 +211,7 @@ class LiveAgent:
         path: Path | None = None,
         settings: LoopSettings | None = None,
         sealing: bool = False,
+        recalls: bool = True,
         prompt: Prompt | None = None,
         **around: Any,
     ) -> None:
@@ -223,7 +224,7 @@ class LiveAgent:
         self.clock = TestClock()
         self.watch = Watch()
         numbers = itertools.count(len(session.log.events))
-        offered = [*tools, *(recall_tools() if sealing else ())]
+        offered = [*tools, *(recall_tools() if sealing and recalls else ())]
         history = HistorySettings(seal_only_if_shorter=False) if sealing else None
         folding = Folding.of(Settings()) if sealing else None
         self.agent = Agent(

@@ -4,6 +4,8 @@ A numeric locator carries the format version, because a migration may renumber e
 texts that name them stay as they are.
 """
 
+import re
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -12,6 +14,24 @@ from slicetape.log.events import FORMAT_VERSION
 
 RECALL_TOOLS = frozenset(("recall_turn", "recall_step", "recall_search", "expand_result"))
 """The tools whose calls are questions about history and whose outputs are copies of it."""
+
+
+_PREFIX = re.compile(r"^.*(?:__|[./:])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+@cache
+def plain_name(tool: str) -> str:
+    """The name of a tool without what a host puts around it, in our spelling.
+
+    `mcp__slicetape__recall_turn`, `functions.recall_turn` and `RecallTurn` are all `recall_turn`.
+    """
+    return _HUMP.sub("_", _PREFIX.sub("", tool[:200])).lower()
+
+
+def is_recall_tool(tool: str) -> bool:
+    """Whether a call of this name is a question about history, whoever offers the tool."""
+    return plain_name(tool) in RECALL_TOOLS
 
 
 def result_locator(seq: int, *, block: int | None = None, session: str | None = None) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from slicetape.errors import LogError
-from slicetape.log.locator import RECALL_TOOLS
+from slicetape.log.locator import is_recall_tool, plain_name
 from slicetape.log.messages import Block, Text
 from slicetape.log.spill import Blobs, SpillRow, stored_head
 from slicetape.loop.prestep import Prestep
@@ -70,7 +70,7 @@ def after_tool(ran: Ran, prestep: Prestep, *, recalls: bool = True) -> ToLog:
     unchanged = ToLog(ran.content, ran.meta)
     if ran.is_error:
         return unchanged
-    if ran.tool in RECALL_TOOLS or _forwards(ran, prestep):
+    if is_recall_tool(ran.tool) or _forwards(ran, prestep):
         return ToLog(ran.content, ran.meta, keep=True)
     folding = prestep.folding
     if folding is None or not recalls or not _may_spill(ran, folding):
@@ -83,7 +83,7 @@ def after_tool(ran: Ran, prestep: Prestep, *, recalls: bool = True) -> ToLog:
 
 def _may_spill(ran: Ran, folding: Folding) -> bool:
     settings = folding.fold
-    if ran.nested or ran.settled or ran.tool in _READS or not settings.enabled:
+    if ran.nested or ran.settled or plain_name(ran.tool) in _READS or not settings.enabled:
         return False
     text = ran.text
     chars = len(text)

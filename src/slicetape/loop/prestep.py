@@ -88,10 +88,10 @@ class Prestep:
 
         Each plan is complete before its first append. `pending` are the messages about to be
         appended for the step, `time` is epoch ms for the events. `recalls` says whether the
-        request offers the recall tools; without them nothing is folded. Not to be called for a
-        step that is not entered.
+        request offers the recall tools; without them nothing new is hidden, neither folded nor
+        sealed: a model could not bring it back. Not to be called for a step that is not entered.
         """
-        sealed = self._seal(time, pending) if step == 1 else Prepared()
+        sealed = self._seal(time, pending) if step == 1 and recalls else Prepared()
         views = self._fold(time, recalls)
         return Prepared(sealed.entries, sealed.left, views)
 

@@ -17,6 +17,7 @@ from slicetape.log.events import (
     UserMessage,
     is_snapshot,
 )
+from slicetape.log.locator import plain_name
 from slicetape.log.messages import Message, Text, ToolCall
 from slicetape.log.spill import stored_head
 from slicetape.policy.backoff import parsed
@@ -100,7 +101,7 @@ class _Planner:
                 self._take_calls(event)
             elif isinstance(event, UserMessage) and event.is_original and not is_snapshot(event):
                 self._take_message(event)
-            elif isinstance(event, Dispatch) and event.data.name == EXPAND:
+            elif isinstance(event, Dispatch) and plain_name(event.data.name) == EXPAND:
                 root = view.calls.roots.get(seq)
                 if root and not event.data.is_error:
                     execution = root.seq, event.data.sub_call_id
@@ -195,7 +196,7 @@ class _Planner:
 
     def _note_expansions(self, event: ToolResult, asked: tuple[Call | None, ...]) -> None:
         for block, call in zip(result_blocks(event), asked, strict=True):
-            if call is not None and call.name == EXPAND and not block.is_error:
+            if call is not None and plain_name(call.name) == EXPAND and not block.is_error:
                 execution = call.seq, block.tool_call_id
                 self._state.expands(self._view, event.seq, execution, call.arguments)
 

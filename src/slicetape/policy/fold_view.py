@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from slicetape.log.events import ToolResult
-from slicetape.log.locator import RECALL_TOOLS
+from slicetape.log.locator import is_recall_tool
 from slicetape.log.messages import Block, Message, Text, ToolResultBlock
 from slicetape.policy.backoff import parsed, path_in, resource_key
 from slicetape.policy.commands import source_read
@@ -157,7 +157,7 @@ class _Rendering:
         return shown
 
     def _shown(self, block: ToolResultBlock, number: int, call: Call | None) -> ToolResultBlock:
-        if block.is_error or (call is not None and call.name in RECALL_TOOLS):
+        if block.is_error or (call is not None and is_recall_tool(call.name)):
             return block
         asked = Asked.of(call)
         parts, changed, part = list(block.content), False, 0

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from slicetape.log.events import Dispatch
-from slicetape.log.locator import RECALL_TOOLS
+from slicetape.log.locator import is_recall_tool
 from slicetape.log.messages import Text
 from slicetape.surface.view import View
 
@@ -26,7 +26,7 @@ class Forwarded:
         """Take in what was logged since."""
         for seq in range(self._scanned, view.scanned):
             event = view.events[seq]
-            if isinstance(event, Dispatch) and event.data.name in RECALL_TOOLS:
+            if isinstance(event, Dispatch) and is_recall_tool(event.data.name):
                 root = view.calls.roots.get(seq)
                 if root is not None and not event.data.is_error:
                     for block in event.data.content:

@@ -19,7 +19,7 @@ from slicetape.log.events import (
     UserMessage,
     is_human,
 )
-from slicetape.log.locator import RECALL_TOOLS
+from slicetape.log.locator import is_recall_tool
 from slicetape.log.messages import ToolCall, text_of
 from slicetape.recall.records import result_blocks, result_text
 from slicetape.surface.view import View
@@ -166,7 +166,7 @@ def _said(event: AssistantMessage) -> Iterator[tuple[Document, str]]:
     text = text_of(data.message.content)
     yield Document(event.seq, data.turn, data.step, "assistant", 0, 0, len(text)), text
     for place, block in enumerate(data.message.content, start=1):
-        if isinstance(block, ToolCall) and block.name not in RECALL_TOOLS:
+        if isinstance(block, ToolCall) and not is_recall_tool(block.name):
             text = f"{block.name} {block.arguments}"
             yield Document(event.seq, data.turn, data.step, "tool_input", place, 0, len(text)), text
 
@@ -174,7 +174,7 @@ def _said(event: AssistantMessage) -> Iterator[tuple[Document, str]]:
 def _returned(event: ToolResult, names: tuple[str, ...]) -> Iterator[tuple[Document, str]]:
     data, blocks = event.data, result_blocks(event)
     for place, (block, name) in enumerate(zip(blocks, names, strict=True), start=1):
-        if name not in RECALL_TOOLS:
+        if not is_recall_tool(name):
             kind: Kind = "tool_error" if block.is_error else "tool_output"
             text = result_text(block)
             at = (event.seq, data.turn, data.step, kind, place, len(blocks), len(text))

@@ -1,5 +1,6 @@
 """Which digest a text gets: by its tool, then by its path, then by its content."""
 
+from slicetape.log.locator import plain_name
 from slicetape.policy.kind import (
     READ_TOOLS,
     RETRIEVAL_TOOLS,
@@ -56,6 +57,7 @@ def _units(text: str) -> str:
 
 def _route(subject: Subject, tool: str, path: str | None) -> Condensed:
     rules = subject.rules
+    tool = plain_name(tool) if rules.host_names else tool
     if tool in RETRIEVAL_TOOLS:
         return subject.whole("search")
     if rules.obey_enabled and not subject.settings.enabled:

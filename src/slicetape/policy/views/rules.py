@@ -29,6 +29,7 @@ class Rules:
     `fill_gaps`: lines of data that take no more room than the marker for them are shown.
     `cut_matches`: very long lines of search results are cut as those of data are.
     `bound_views`: a view shows at most 40,000 code points, and says how much is missing.
+    `host_names`: tools are known by their plain name: `Read` and `mcp__files__read` are `read`.
     `say_once`: lines that stand above, in the turn or in a message, are counted, not sent again.
     """
 
@@ -54,6 +55,7 @@ class Rules:
     fill_gaps: bool = True
     cut_matches: bool = True
     bound_views: bool = True
+    host_names: bool = True
     say_once: bool = True
 
 
