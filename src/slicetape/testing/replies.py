@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,39 @@ from slicetape.errors import UsageError
 from slicetape.log.events import AssistantMessage, Event
 from slicetape.log.messages import Reasoning, Text, ToolCall
 
-FAULTS = (
-    "429", "500", "529", "400", "overflow", "empty", "cut", "cut-call", "malformed", "hang",
-    "slow-first", "slow", "duplicate-ids", "empty-id", "no-name",
-)  # fmt: skip
-"""What can go wrong with a reply: an HTTP status, or what happens to its stream."""
-
+FAULTS: Mapping[str, str] = {
+    "overflow": "the prompt does not fit into the window",
+    "empty": "an answer without anything in it",
+    "cut": "the connection breaks inside a text",
+    "cut-call": "the connection breaks inside a call",
+    "malformed": "a part of the stream is no JSON",
+    "hang": "no byte ever comes",
+    "stall": "nothing comes behind the first words",
+    "slow-first": "two seconds before the first byte",
+    "slow": "a fifth of a second between parts",
+    "duplicate-ids": "all calls of the answer have one id",
+    "empty-id": "the calls have empty ids",
+    "no-name": "the calls have no name",
+}
+"""What can go wrong with a reply, besides an HTTP status from 400 to 599 (`429`)."""
 
 WHOLE = frozenset({"", "slow-first", "slow", "duplicate-ids", "empty-id", "no-name"})
 """Faults with which an answer arrives all the same."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+def is_fault(kind: str) -> bool:
+    """Whether `kind` is one of `FAULTS` or a status of a refusal."""
+    return kind in FAULTS or status_of(kind) is not None
+
+
+def status_of(kind: str) -> int | None:
+    """The status that a fault is, if it is one."""
+    if len(kind) == 3 and kind.isascii() and kind.isdigit() and 400 <= int(kind) < 600:
+        return int(kind)
+    return None
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One call of a reply. `args` may be a text that is no JSON."""
 
     name: str
@@ -38,8 +59,9 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer. `when` is a text that the last message must hold; `finish` is `stop`,
-    `tool_calls` or `length`, by default what fits; `fault` is one of `FAULTS`.
+    """One answer. `when` is a text that what was said since the last answer must hold; `finish`
+    is `stop`, `tool_calls` or `length`, by default what fits; `fault` is one of `FAULTS` or an
+    HTTP status.
     """
 
     text: str = ""
@@ -50,52 +72,67 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     when: str = ""
 
     def __post_init__(self) -> None:
-        if self.fault and self.fault not in FAULTS:
-            raise ValueError(f"no fault {self.fault!r}; there are {', '.join(FAULTS)}")
+        if self.fault and not is_fault(self.fault):
+            raise ValueError(f"no fault {self.fault[:40]!r}; there are {_kinds()}")
+        if self.finish not in ("", "stop", "tool_calls", "length"):
+            raise ValueError(f"no finish {self.finish[:40]!r}; write stop, tool_calls or length")
 
     @property
     def ending(self) -> str:
         """Why the answer ends."""
         return self.finish or ("tool_calls" if self.tools else "stop")
 
+    @property
+    def said(self) -> str:
+        """All that it says, without ids."""
+        return self.reasoning + self.text + "".join(one.name + one.raw for one in self.tools)
+
+
+Otherwise = Callable[[Mapping[str, Any]], Reply]
+"""The reply to a request, of which it gets the body."""
+
 
 @dataclass(slots=True)
 class Script:
     """Replies to requests: the first rule whose `when` holds, else the next of the others.
 
-    When nothing is left, `forever` answers with a sentence that says how often it was asked.
+    `faults` are for requests by number, from 1: a request that gets no whole answer takes none of
+    the replies. When nothing is left, `otherwise` answers, or a sentence that says so.
     """
 
     replies: deque[Reply]
     rules: tuple[Reply, ...] = ()
     faults: dict[int, str] = field(default_factory=dict)
     count: int = 0
+    otherwise: Otherwise | None = None
 
     @classmethod
-    def of(cls, rows: Iterable[Reply]) -> "Script":
+    def of(cls, rows: Iterable[Reply], *, otherwise: Otherwise | None = None) -> "Script":
         """A script of replies, those with `when` as rules."""
         rows = list(rows)
         return cls(
-            deque(row for row in rows if not row.when), tuple(row for row in rows if row.when)
+            deque(row for row in rows if not row.when),
+            tuple(row for row in rows if row.when),
+            otherwise=otherwise,
         )
 
-    def next(self, last: str) -> Reply:
-        """The reply to a request whose last message says `last`."""
+    def next(self, last: str, body: Mapping[str, Any] | None = None) -> Reply:
+        """The reply to a request; `last` is what was said since the last answer."""
         self.count += 1
         fault = self.faults.pop(self.count, "")
-        reply = self._due(last)
-        if fault not in WHOLE and self.replies and reply is self.replies[0]:
-            return _faulty(reply, fault)  # it is asked for again
-        if self.replies and reply is self.replies[0]:
+        reply = self._due(last, body or {})
+        if fault in WHOLE and self.replies and reply is self.replies[0]:
             self.replies.popleft()
         return _faulty(reply, fault) if fault else reply
 
-    def _due(self, last: str) -> Reply:
+    def _due(self, last: str, body: Mapping[str, Any]) -> Reply:
         for rule in self.rules:
             if rule.when in last:
                 return rule
         if self.replies:
             return self.replies[0]
+        if self.otherwise is not None:
+            return self.otherwise(body)
         return Reply(text=f"This is the answer to request {self.count}; my script has ended.")
 
 
@@ -109,12 +146,21 @@ def _faulty(reply: Reply, fault: str) -> Reply:
 def read_script(path: Path) -> list[Reply]:
     """The replies of a JSON list or of JSON Lines. UsageError says where it is wrong."""
     data = path.read_bytes()
+    if data.lstrip().startswith(b"["):
+        rows: list[Reply] = _decoded(data, list[Reply], str(path))
+        return rows
+    return [
+        _decoded(line, Reply, f"{path}:{number}")
+        for number, line in enumerate(data.splitlines(), 1)
+        if line.strip()
+    ]
+
+
+def _decoded(data: bytes, kind: Any, where: str) -> Any:
     try:
-        if data.lstrip().startswith(b"["):
-            return msgspec.json.decode(data, type=list[Reply])
-        return [msgspec.json.decode(line, type=Reply) for line in data.splitlines() if line.strip()]
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise UsageError(f"{path}: no script of replies: {error}") from None
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise UsageError(f"{where}: no reply of a script: {error}") from None
 
 
 def recorded(events: Sequence[Event]) -> list[Reply]:
@@ -154,9 +200,12 @@ def faults_of(texts: Iterable[str]) -> Mapping[int, str]:
     found: dict[int, str] = {}
     for text in texts:
         number, equals, kind = text.partition("=")
-        if not equals or not number.isdecimal() or kind not in FAULTS:
-            raise UsageError(
-                f"{text[:60]!r} is no fault; write N=KIND, KIND of {', '.join(FAULTS)}"
-            )
+        counts = number.isascii() and number.isdecimal() and 0 < len(number) < 10 and int(number)
+        if not equals or not counts or not is_fault(kind):
+            raise UsageError(f"{text[:60]!r} is no fault; write N=KIND, KIND of {_kinds()}")
         found[int(number)] = kind
     return found
+
+
+def _kinds() -> str:
+    return f"{', '.join(FAULTS)}, or a status from 400 to 599"
