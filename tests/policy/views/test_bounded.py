@@ -40,13 +40,23 @@ def hostile(kind: str) -> str:
 @pytest.mark.parametrize("tool", ["bash", "read", "grep"])
 def test_a_view_of_three_megabytes_is_bounded(kind: str, tool: str) -> None:
     made = condense(hostile(kind), tool, None, settings=DigestSettings())
-    assert made.view is None or len(made.view) <= MOST_CHARS + NOTE
+    assert made.view is not None
+    assert len(made.view) <= MOST_CHARS + NOTE
 
 
 def test_json_with_many_long_items_is_bounded() -> None:
     text = json.dumps([{f"key{n}": f"error {n} " * 400} for n in range(800)])
     made = condense(text, "bash", None, settings=DigestSettings())
-    assert made.view is None or len(made.view) <= MOST_CHARS + NOTE
+    assert made.view is not None
+    assert len(made.view) <= MOST_CHARS + NOTE
+
+
+def test_source_code_and_recalled_text_stay_whole_at_any_length() -> None:
+    code = "".join(f"def function_{n}(a):\n    return a + {n}\n\n" for n in range(20_000))
+    assert condense(code, "bash", "big.py", settings=DigestSettings()).view is None
+    assert condense(hostile("keys"), "recall_turn", None, settings=DigestSettings()).view is None
+    off = DigestSettings(enabled=False)
+    assert condense(hostile("keys"), "bash", None, settings=off).view is None
 
 
 def test_what_is_missing_is_counted_and_whole_lines_stay() -> None:

@@ -79,5 +79,5 @@ def test_files_with_many_matches_are_cut_in_both_ways() -> None:
 
 
 def test_with_the_rule_off_long_matches_stay() -> None:
-    rules = replace(RULES, cut_matches=False)
+    rules = replace(RULES, cut_matches=False, bound_views=False)
     assert condense(hits(9_000), "grep", None, settings=SETTINGS, rules=rules).view is None

@@ -7,7 +7,17 @@ from slicetape.policy.views.subject import Condensed
 MOST_CHARS = 40_000
 """About ten thousand tokens: what nobody reads at once is better asked for by `grep` or `lines`."""
 
+MOST_WHOLE = 100_000
+"""From this length on no text but source code and what was recalled is shown whole."""
+
 _MARKERS = ("…[", "[...")
+
+
+def not_too_whole(made: Condensed, text: str) -> Condensed:
+    """A view of a long text of which too much seemed worth showing to make one; its two ends."""
+    if made.view is not None or made.kind == "code" or len(text) <= MOST_WHOLE:
+        return made
+    return bounded(replace(made, view=text))
 
 
 def bounded(made: Condensed, *, most: int = MOST_CHARS) -> Condensed:

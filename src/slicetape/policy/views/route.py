@@ -12,7 +12,7 @@ from slicetape.policy.kind import (
     is_source_text,
 )
 from slicetape.policy.settings import DigestSettings
-from slicetape.policy.views.bounded import bounded
+from slicetape.policy.views.bounded import bounded, not_too_whole
 from slicetape.policy.views.data import condense_data
 from slicetape.policy.views.diff import condense_diff
 from slicetape.policy.views.items import items_of
@@ -41,12 +41,19 @@ def condense(
     """
     if rules.code_points or text.isascii():
         made = _route(Subject(text, settings, rules, head_chars), tool, path)
-        return bounded(made) if rules.bound_views else made
+        if not rules.bound_views or _stays(tool, settings):
+            return made
+        return bounded(not_too_whole(made, text))
     result = _route(Subject(_units(text), settings, rules, head_chars), tool, path)
     if result.view is None:
         return result
     view = result.view.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return Condensed(view, result.kind, result.total_lines, result.kept_lines)
+
+
+def _stays(tool: str, settings: DigestSettings) -> bool:
+    """Whether a result stays as it is, however long: recalled text, and all when views are off."""
+    return plain_name(tool) in RETRIEVAL_TOOLS or not settings.enabled
 
 
 def _units(text: str) -> str:
