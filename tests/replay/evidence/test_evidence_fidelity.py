@@ -53,6 +53,13 @@ def test_a_whole_result_shows_everything() -> None:
     }
 
 
+def test_planted_strings_are_looked_for_where_there_are_any() -> None:
+    text = f"{LOG}\nkey NEEDLE-a1 and NEEDLE-b2\nNEEDLE-a1 again"
+    assert sight(None, text)["needle"] == Shown(3, 0, 3)
+    assert sight("[head]\nkey NEEDLE-a1 and more", text)["needle"] == Shown(1, 0, 3)
+    assert "needle" not in sight(None)
+
+
 def test_a_line_is_shown_only_when_its_own_text_stands_in_the_view() -> None:
     view = "[head]\n10:00:20 ERROR worker 7 failed: boom\n10:00:22 WARN slow 2\nWARN slow"
     assert sight(view) == {

@@ -25,7 +25,12 @@ WHOLE = ("source", "error-result")
 KEPT = "kept-referenced"
 """Tokens that a later step refers to, of all results."""
 
-KINDS = (*LINE_KINDS, *WHOLE, KEPT)
+NEEDLE = "needle"
+"""Strings that generated transcripts plant in results, to be looked for; others have none."""
+
+KINDS = (*LINE_KINDS, *WHOLE, KEPT, NEEDLE)
+
+_PLANTED = re.compile(r"NEEDLE-[\w-]{1,80}")
 
 _GROUP = re.compile(r"…\[×([0-9]{1,12}) like the line above")
 
@@ -82,6 +87,7 @@ class Fidelity:
                 rows = () if whole else _telling(view, places[seq], event)
                 known = self._totals[seq] = Counter(kind for _, kind in rows)
                 known[KEPT] = len(self._later.get(seq, ()))
+                known[NEEDLE] = _planted(event).total()
                 if whole:
                     known[whole] = 1
 
@@ -92,6 +98,9 @@ class Fidelity:
         grouped: Counter[str] = Counter()
         unseen = self._later.get(one.seq, frozenset()) - one.shown
         missing[KEPT] = len(unseen)
+        if total[NEEDLE]:
+            planted = _planted(self.references.events[one.seq]) - _planted(one.view)
+            missing[NEEDLE] = planted.total()
         lines = _lines(one.view)
         once = above(lines[1:], _lines(self.references.events[one.seq]))
         grouped[KEPT] = len(unseen & tokens("\n".join(once.lines)))
@@ -125,6 +134,10 @@ def _groups(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 def _lines(event: Event) -> list[str]:
     return [line.removesuffix("\r") for text in said(event) for line in text.split("\n")]
+
+
+def _planted(event: Event) -> Counter[str]:
+    return Counter(found for text in said(event) for found in _PLANTED.findall(text))
 
 
 def _telling(view: View, seq: int, event: Event) -> Iterator[tuple[str, str]]:
