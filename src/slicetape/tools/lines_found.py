@@ -25,7 +25,10 @@ def found(pattern: str, files: list[str]) -> Iterator[dict[str, object]]:
             continue
         if b"\0" in data:
             continue
-        for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), 1):
+        lines = data.decode("utf-8", "replace").split("\n")
+        if not lines[-1]:
+            lines.pop()  # behind the last line end there is no line
+        for number, line in enumerate(lines, 1):
             line = line.removesuffix("\r")
             if expression.search(line):
                 yield {"path": name, "line": number, "text": line}
