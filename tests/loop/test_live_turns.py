@@ -407,6 +407,27 @@ class TestSteering:
 
         assert run(scenario) == 1
 
+    def test_a_message_that_says_nothing_is_refused(self) -> None:
+        async def scenario() -> None:
+            live = LiveAgent()
+            for said in ("", human("")):
+                with pytest.raises(ValueError, match="says something"):
+                    live.agent.followup(said)
+            assert not live.agent.running
+
+        run(scenario)
+
+    def test_half_a_surrogate_pair_never_stops_a_session(self) -> None:
+        async def scenario() -> LiveAgent:
+            odd = "odd \ud83d text"
+            replies = [calls(("c1", "look", '{"n": 1}'), text=odd), says(odd), says("Fine.")]
+            live = LiveAgent(replies, [ScriptTool("look", lambda _: odd)])
+            assert (await live.turn(odd)).kind == "completed"
+            assert (await live.turn("Next.")).kind == "completed"
+            return live.checked()
+
+        assert run(scenario).sent()[1]["content"] == "odd \ufffd text"
+
     def test_an_id_that_waits_already_is_refused(self) -> None:
         async def scenario() -> None:
             live = LiveAgent([says("One.")])

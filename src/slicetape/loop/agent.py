@@ -39,6 +39,7 @@ from slicetape.loop.protocols import (
     random_id,
 )
 from slicetape.loop.request import Requests
+from slicetape.loop.sound import sound_message
 from slicetape.loop.turn import run_turn
 from slicetape.surface import Session
 
@@ -131,7 +132,10 @@ class Agent:
         return self._live.inbox.waiting(target)
 
     def followup(self, said: str | Message, images: Sequence[Image] = ()) -> Message:
-        """Have a turn of its own for a message; it waits while others run."""
+        """Have a turn of its own for a message; it waits while others run.
+
+        ValueError when the message says nothing: no provider takes that.
+        """
         return self._receive("next-turn", said, images)
 
     def steer(self, said: str | Message, images: Sequence[Image] = ()) -> Message:
@@ -145,7 +149,7 @@ class Agent:
     def inject(self, message: Message) -> None:
         """Have a message of context join the next step, whenever that is."""
         self._usable()
-        self._live.inbox.put("next-step", (message,), time=self._live.now())
+        self._live.inbox.put("next-step", (_said(message),), time=self._live.now())
 
     def withdraw(self, message_id: str) -> bool:
         """Take back a message that waits; False when it does not wait any more."""
@@ -200,6 +204,7 @@ class Agent:
         if isinstance(message, str):
             text = (Text(message),) if message else ()
             message = Message(live.ids(), "user", (*images, *text), Source("user"))
+        message = _said(message)
         live.inbox.put(target, (message,), time=live.now())
         if target == "next-step":
             self._steered.add(message.id)
@@ -230,3 +235,10 @@ class Agent:
     def _last_turn(self) -> int:
         turns = self.session.view.turns
         return max(turns.status, default=0)
+
+
+def _said(message: Message) -> Message:
+    """A message that every provider takes."""
+    if not any(not isinstance(block, Text) or block.text for block in message.content):
+        raise ValueError("a message says something: give a text or a picture")
+    return sound_message(message)

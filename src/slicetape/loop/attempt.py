@@ -9,6 +9,7 @@ from slicetape.log.payloads import AssistantData, AttemptData, Failure
 from slicetape.loop.abort import Abort, Aborted
 from slicetape.loop.calls import sound_calls
 from slicetape.loop.live import Live
+from slicetape.loop.sound import sound_blocks
 from slicetape.loop.stream import Stream, kept, visible
 
 EMPTY = Failure("the model ended its answer without saying anything", "EMPTY_RESPONSE")
@@ -80,7 +81,8 @@ async def _consume(live: Live, body: bytes, stream: Stream) -> None:
 def _log_answer(live: Live, stream: Stream, place: tuple[int, int], *, cut: bool) -> Answered:
     found = kept(stream, calls=not cut)
     calls = live.session.view.calls
-    content = sound_calls(found.content, lambda name: calls.newest(name) is not None)
+    said = sound_blocks(found.content)
+    content = sound_calls(said, lambda name: calls.newest(name) is not None)
     route = live.model.route
     source = Source("model", provider=route.provider, model=route.model)
     if found.replay_state:
@@ -95,7 +97,7 @@ def _log_answer(live: Live, stream: Stream, place: tuple[int, int], *, cut: bool
 
 
 def _log_cut(live: Live, stream: Stream, place: tuple[int, int]) -> None:
-    content = visible(stream)
+    content = sound_blocks(visible(stream))
     if not content:
         _log_attempt(live, stream, place)
         return

@@ -22,6 +22,7 @@ from slicetape.loop.arguments import parse, violations
 from slicetape.loop.live import Live
 from slicetape.loop.postexecute import Ran, after_tool
 from slicetape.loop.protocols import Call, Output, Tool
+from slicetape.loop.sound import sound_blocks, sound_message
 
 ABORTED = Output.failure("tool call aborted", name="AbortError", code="ABORTED")
 UNSTARTED = Output.failure(
@@ -174,7 +175,7 @@ class Dispatch:
                 call_id=call.call_id,
                 tool=call.name,
                 arguments=call.raw,
-                content=output.content,
+                content=sound_blocks(output.content),
                 is_error=output.is_error,
                 meta=output.meta,
                 call=started.ordinal,
@@ -194,7 +195,8 @@ class Dispatch:
         )
         self._committed += 1
         self.concludes = self.concludes or output.concludes_turn
-        live.inbox.put("next-step", output.contexts, time=live.now())
+        contexts = tuple(map(sound_message, output.contexts))
+        live.inbox.put("next-step", contexts, time=live.now())
         for context in live.contexts:
             context.after_call(call, started.arguments, output)
 
