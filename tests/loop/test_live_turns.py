@@ -410,9 +410,9 @@ class TestSteering:
     def test_a_message_that_says_nothing_is_refused(self) -> None:
         async def scenario() -> None:
             live = LiveAgent()
-            for said in ("", human("")):
+            for nothing in ("", human("")):
                 with pytest.raises(ValueError, match="says something"):
-                    live.agent.followup(said)
+                    live.agent.followup(nothing)
             assert not live.agent.running
 
         run(scenario)
@@ -427,6 +427,16 @@ class TestSteering:
             return live.checked()
 
         assert run(scenario).sent()[1]["content"] == "odd \ufffd text"
+
+    def test_a_pair_that_deltas_part_is_joined(self) -> None:
+        async def scenario() -> LiveAgent:
+            parted = [BlockStart(0, "text"), TextDelta(0, "a \ud83d"), TextDelta(0, "\ude00 b")]
+            live = LiveAgent([[*parted, Finish(FinishReason("stop"))], says("Next.")])
+            await live.turn()
+            await live.turn("Next.")
+            return live.checked()
+
+        assert run(scenario).sent()[2]["content"] == "a 😀 b"
 
     def test_an_id_that_waits_already_is_refused(self) -> None:
         async def scenario() -> None:

@@ -4,6 +4,7 @@ Blocks stand in the order in which they were first seen. Deltas for a closed blo
 and otherwise ignored; a block without an end is assembled from its deltas.
 """
 
+import json
 from dataclasses import dataclass, field
 
 import msgspec
@@ -119,7 +120,11 @@ class Stream:
     @property
     def records(self) -> Raw:
         """The stream as the log keeps it."""
-        return Raw(msgspec.json.encode(self._records))
+        try:
+            return Raw(msgspec.json.encode(self._records))
+        except UnicodeEncodeError:  # deltas may part a surrogate pair; escapes keep both halves
+            rows = msgspec.to_builtins(self._records)
+            return Raw(json.dumps(rows, separators=(",", ":")).encode())
 
     def _said(self, index: int, kind: BlockType, text: str) -> None:
         block = self._blocks.setdefault(index, _Open(kind))
