@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from slicetape.log.events import SNAPSHOT_PLUGIN, Replace, SystemMessage, UserMessage
-from slicetape.log.messages import Message, Source, Text, text_of
+from slicetape.log.messages import NO_JSON, Message, Source, Text, text_of
 from slicetape.log.payloads import SystemData
 from slicetape.loop.protocols import Ids
 from slicetape.surface import Session
@@ -82,7 +82,7 @@ class Prompt:
             "plugin",
             SNAPSHOT_PLUGIN,
             "snapshot",
-            sections=Raw(msgspec.json.encode(sections)) if sections else Raw(b""),
+            sections=Raw(msgspec.json.encode(sections)) if sections else NO_JSON,
         )
         return Message(ids(), "user", (Text(text),), source)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from slicetape.errors import LogError
 from slicetape.log.events import Retry, RetryStarted, StepEnd, StepStart, UserMessage
 from slicetape.log.messages import Message
 from slicetape.log.payloads import (
@@ -63,19 +64,32 @@ async def before_step(
 
 
 async def run_step(live: Live, place: Place, messages: Sequence[Message], abort: Abort) -> Stepped:
-    """Log `messages`, ask the model until it answers, and run what it calls."""
+    """Log `messages`, ask the model until it answers, and run what it calls.
+
+    A step whose log failed stays open: its calls may lack results, and only who takes the
+    session up again can give them.
+    """
     session, data = live.session, StepData(*place)
     session.append(StepStart(time=live.now(), data=data))
     try:
-        _log_input(live, place, messages)
-        answer = await _answer(live, place, abort)
-        if isinstance(answer, Failure):
-            return Stepped(failure=answer)
-        dispatch = Dispatch(live, place, abort)
-        await dispatch.run(answer.calls)
-        return Stepped(bool(answer.calls), answer.cut, dispatch.concludes)
-    finally:
+        stepped = await _stepped(live, place, messages, abort)
+    except LogError:
+        raise
+    except BaseException:
         session.append(StepEnd(time=live.now(), data=data))
+        raise
+    session.append(StepEnd(time=live.now(), data=data))
+    return stepped
+
+
+async def _stepped(live: Live, place: Place, messages: Sequence[Message], abort: Abort) -> Stepped:
+    _log_input(live, place, messages)
+    answer = await _answer(live, place, abort)
+    if isinstance(answer, Failure):
+        return Stepped(failure=answer)
+    dispatch = Dispatch(live, place, abort)
+    await dispatch.run(answer.calls)
+    return Stepped(bool(answer.calls), answer.cut, dispatch.concludes)
 
 
 def _log_input(live: Live, place: Place, messages: Sequence[Message]) -> None:
