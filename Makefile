@@ -1,5 +1,5 @@
 # Everything here sets itself up: only Python >= 3.11 has to be on the machine.
-.PHONY: setup demo test test-all lint lock bench clean
+.PHONY: setup demo test test-all e2e e2e-local lint lock bench clean
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
@@ -30,6 +30,12 @@ test: setup
 
 test-all: test
 	$(BIN)/python scripts/test_all.py
+
+e2e: setup
+	@$(BIN)/python scripts/e2e.py
+
+e2e-local: setup
+	@$(BIN)/python scripts/e2e_local.py
 
 lint: setup
 	$(BIN)/ruff check .

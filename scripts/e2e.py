@@ -2,9 +2,8 @@
 
 SLICETAPE_E2E names the model as `provider:model`; its key comes from the provider's usual
 variable. Without either, this is skipped with the reason. The session is kept in a folder of its
-own that is removed afterwards. Ends with 1 when a turn does not complete, when a request of a
-turn does not extend the one before, or when nothing was read from the cache in the last turn of
-a provider that reports it.
+own that is removed afterwards. Ends with 1 when a turn does not complete (a request that rewrites
+what was sent ends its turn), or when the recalled password is not in the last answer.
 """
 
 import asyncio
