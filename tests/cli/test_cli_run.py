@@ -219,3 +219,27 @@ def wait_until(true: Any, *, seconds: float = 20) -> None:
 def _called(home: Path) -> bool:
     logs = [row.log for row in Store(home).sessions()]
     return any(b'"tool/call"' in log.read_bytes() for log in logs)
+
+
+def test_verify_sees_a_picture_that_was_changed_beside_its_log(tmp_path: Path) -> None:
+    picture = tmp_path / "dot.png"
+    picture.write_bytes(PNG)
+
+    def verified(serving: ProviderThread) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command("verify", "--all"),
+            env=serving.environ(tmp_path / "home"),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    with ProviderThread([Reply(text="A dot.")]) as serving:
+        run(serving, tmp_path, "What is this?", "--image", str(picture), "-m", CHAT)
+        assert verified(serving).returncode == 0
+        [kept] = (tmp_path / "home").rglob("attachments/*")
+        kept.write_bytes(PNG[:-1] + b"?")
+        done = verified(serving)
+    assert done.returncode == 1
+    assert "was changed; restore it from a copy" in done.stdout

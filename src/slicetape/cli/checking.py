@@ -9,6 +9,7 @@ from slicetape.cli.rebuilding import check_requests
 from slicetape.cli.target import Target
 from slicetape.cli.text import counted
 from slicetape.errors import DamagedLog, InvalidEvent, LogError
+from slicetape.log.attachments import Attachments, attachments_in, sha256_of
 from slicetape.log.events import Event, ToolResult
 from slicetape.log.log import SessionLog
 from slicetape.log.rules import Rules
@@ -25,8 +26,9 @@ def check(found: Target, *, home: Path | None = None) -> Report:
     _check_turns(log.events, report)
     check_requests(log, report)
     _check_spills(log, report)
+    beside = _check_attachments(log, report)
     if home is not None:
-        _check_pictures(log.events, Pictures(home), report)
+        _check_pictures(log.events, Pictures(home), beside, report)
     return report
 
 
@@ -59,9 +61,28 @@ def _check_spills(log: SessionLog, report: Report) -> None:
                 report.problem(event.seq, "blob-missing", f"{error}: {row.sha256[:80]}")
 
 
-def _check_pictures(events: Sequence[Event], pictures: Pictures, report: Report) -> None:
+def _check_attachments(log: SessionLog, report: Report) -> set[str]:
+    """The pictures that stand beside the log, by their content; a changed one is a problem."""
+    beside = Attachments.beside(log.path)
+    found: set[str] = set()
+    for event in log.events:
+        for attachment in attachments_in((event,)):
+            sha256 = sha256_of(attachment)
+            if sha256 is None or sha256 in found or not beside.has(attachment):
+                continue
+            found.add(sha256)
+            try:
+                beside.get(attachment)
+            except LogError as error:
+                report.problem(event.seq, "blob-changed", str(error))
+    return found
+
+
+def _check_pictures(
+    events: Sequence[Event], pictures: Pictures, beside: set[str], report: Report
+) -> None:
     gone = 0
-    seen: set[str] = set()
+    seen = set(beside)
     for event in events:
         for sha256 in named_in(event):
             if sha256 in seen:
