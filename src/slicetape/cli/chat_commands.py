@@ -83,7 +83,7 @@ def _hidden(chat: Chat) -> str:
 def _tape(chat: Chat, _rest: str) -> Lines:
     view = chat.made.agent.session.view
     if not view.entries:
-        yield "  the tape is empty: a turn is sealed when the next one begins"
+        yield "  the tape is empty: a turn is sealed when the next begins, if its entry is shorter"
     for seq in view.entries:
         event = view.events[seq]
         assert isinstance(event, UserMessage)
