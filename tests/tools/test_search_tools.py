@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from slicetape.tools.glob import GlobTool
@@ -135,6 +135,8 @@ lines = st.lists(st.text("ab \t\r", max_size=6), max_size=4)
 
 @needs_ripgrep
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(files={("_", "_"): ["a\rb"]}, pattern="a.b")
+@example(files={("_", "_"): ["\r\r"]}, pattern="^$")
 @given(
     files=st.dictionaries(st.tuples(names, names), lines, max_size=4),
     pattern=st.sampled_from(["a", "ab", "^a", "b$", "a.b", "[ab]{2}", " ", "^$"]),

@@ -14,7 +14,7 @@ MOST_BYTES = 64 * 1_024 * 1_024
 
 def found(pattern: str, files: list[str]) -> Iterator[dict[str, object]]:
     """Every matching line of the files, in their order; files that are no text are passed over."""
-    expression = re.compile(pattern, re.MULTILINE)
+    expression = re.compile(pattern)
     for name in files:
         try:
             path = Path(name)
@@ -30,8 +30,21 @@ def found(pattern: str, files: list[str]) -> Iterator[dict[str, object]]:
             lines.pop()  # behind the last line end there is no line
         for number, line in enumerate(lines, 1):
             line = line.removesuffix("\r")
-            if expression.search(line):
+            if _matches(expression, line):
                 yield {"path": name, "line": number, "text": line}
+
+
+def _matches(expression: re.Pattern[str], line: str) -> bool:
+    """Whether a line matches, as ripgrep says with line ends of both kinds.
+
+    There a carriage return is part of no match. As a newline it is not matched by a dot either.
+    """
+    if "\r" not in line:
+        return expression.search(line) is not None
+    whole = line.replace("\r", "\n")
+    if whole.endswith("\n"):
+        whole += "\n"  # else `$` stands ahead of a newline at the end
+    return any("\n" not in match[0] for match in expression.finditer(whole))
 
 
 def main() -> int:
