@@ -91,7 +91,8 @@ def _wait(address: str, server: subprocess.Popen[bytes]) -> None:
             if urllib.request.urlopen(address, timeout=5).status == 200:
                 return
         time.sleep(0.2)
-    sys.exit("e2e-local: llama-server did not start")
+    ended = "it did not answer" if server.poll() is None else f"it ended with {server.returncode}"
+    sys.exit(f"e2e-local: llama-server did not start: {ended}; try it by hand")
 
 
 async def _run(url: str) -> int:
