@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -12,8 +14,8 @@ from slicetape.cli.text import one_line
 from slicetape.errors import UsageError
 
 if TYPE_CHECKING:
-    from slicetape.testing.replies import Reply
-    from slicetape.testing.server import Received
+    from slicetape.testing.replies import Reply, Script
+    from slicetape.testing.server import Provider, Received
 
 _EXAMPLES = """\b
 Examples:
@@ -21,77 +23,118 @@ Examples:
   slicetape serve-scripted --script replies.jsonl --fault 2=429 --fault 3=cut
   slicetape serve-scripted --session 7f3a --record requests.jsonl
 
-A script is a JSON list or JSON Lines of replies:
+\b
+In another terminal, behind the printed `export` lines:
+  slicetape chat -m deepseek:scripted
+
+\b
+A script is a JSON list or JSON Lines of replies, taken in order; those with "when" answer
+whenever that text was said since the last answer:
   {"text": "Let me look.", "tools": [{"name": "read", "args": {"file_path": "a.py"}}]}
-  {"when": "hello", "text": "Hello."}"""
+  {"when": "hello", "text": "Hello.", "fault": "slow"}
+
+\b
+Kinds of --fault: a status from 400 to 599, overflow, empty, cut, cut-call, malformed, hang,
+stall, slow-first, slow, duplicate-ids, empty-id, no-name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """What is served: where, what is said, and how it is billed."""
+
+    port: int
+    script: Path | None
+    session: str | None
+    faults: tuple[str, ...]
+    tokens: str
+    cache: str | None
+    window: int | None
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(epilog=_EXAMPLES)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; 0 takes any.")
-@click.option("--script", type=click.Path(dir_okay=False, path_type=Path), help="What it says.")
-@click.option("--session", metavar="SESSION", help="Say what was said in this session.")
-@click.option("--fault", "faults", multiple=True, metavar="N=KIND", help="Let request N fail.")
+@click.option("--script", type=_FILE, help="Say what this file says.")
+@click.option("--session", metavar="SESSION|FILE", help="Say what was said in this session.")
 @click.option(
-    "--record", type=click.Path(dir_okay=False, path_type=Path), help="Append requests to a file."
+    "--fault", "faults", multiple=True, metavar="N=KIND", help="Let request N fail; see below."
 )
+@click.option(
+    "--tokens",
+    metavar="COUNTER",
+    default="bytes",
+    help="Count tokens by this: bytes, deepseek, o200k, cl100k, qwen3.",
+)
+@click.option(
+    "--cache",
+    metavar="RULES",
+    help="Bill all by these cache rules: deepseek, openai-5.6, anthropic-1h-1024, none.",
+)
+@click.option(
+    "--window", type=click.IntRange(1), metavar="TOKENS", help="Refuse prompts longer than this."
+)
+@click.option("--record", type=_FILE, help="Append every request to this file, without keys.")
 @click.option("--json", "as_rows", is_flag=True, help="Print addresses and requests as JSON.")
-def serve_scripted(
-    port: int,
-    script: Path | None,
-    session: str | None,
-    faults: tuple[str, ...],
-    record: Path | None,
-    *,
-    as_rows: bool,
-) -> None:
+def serve_scripted(record: Path | None, *, as_rows: bool, **options: Any) -> None:
     """Serve both wires, OpenAI chat and Anthropic messages, with streaming and usage.
 
-    No model is behind it and no key is needed: replies come from a script or a recorded session,
-    usage from the cache simulator. It listens on the loopback address alone. Ctrl-C stops it.
+    No model is behind it and no key is needed. Replies come from a script or a recorded session;
+    when none is left, or without either, it echoes what was said and calls a tool that only looks
+    now and then. Usage comes from the cache simulator, GET /__stats gives totals. It listens on
+    the loopback address alone. Ctrl-C stops it.
     """
-    from slicetape.testing.replies import faults_of
+    from slicetape.testing.replies import Script, faults_of
 
-    rows = _replies(script, session)
-    asyncio.run(_serve(rows, dict(faults_of(faults)), (port, record), as_rows=as_rows))
+    served = _Served(**options)
+    script = Script.of(_replies(served))
+    script.faults = dict(faults_of(served.faults))
+    provider = _provider(served, script)
+    with ExitStack() as stack:
+        file = stack.enter_context(record.open("a", encoding="utf-8")) if record else None
+        provider.watch = _Log(file, as_rows=as_rows).take
+        asyncio.run(_serve(provider, as_rows=as_rows))
 
 
-def _replies(script: Path | None, session: str | None) -> "list[Reply]":
+def _replies(served: _Served) -> "list[Reply]":
     from slicetape.testing.replies import read_script, recorded
 
-    if script and session:
+    if served.script and served.session:
         raise UsageError("--script and --session both say what is replied; give one of them")
-    if script:
-        return read_script(script)
-    if session:
-        from slicetape.cli.target import target
+    if served.script:
+        return read_script(served.script)
+    if not served.session:
+        return []
+    from slicetape.cli.target import target
 
-        return recorded(target(session).log.events)
-    return []
+    found = recorded(target(served.session).tell().log.events)
+    if not found:
+        raise UsageError(f"{served.session[:200]}: nothing was answered in this session")
+    return found
 
 
-async def _serve(
-    rows: "list[Reply]", faults: dict[int, str], where: tuple[int, Path | None], *, as_rows: bool
-) -> None:
-    from slicetape.testing.replies import Script
-    from slicetape.testing.server import Provider
+def _provider(served: _Served, script: "Script") -> "Provider":
+    from slicetape.testing.improvising import improvised
+    from slicetape.testing.server import CACHES, Billing, Provider
 
-    port, record = where
-    script = Script.of(rows)
-    script.faults = faults
-    file = record.open("a", encoding="utf-8") if record else None
+    script.otherwise = improvised
+    caches = dict.fromkeys(CACHES, served.cache) if served.cache else {}
+    billing = Billing(tokens=served.tokens, caches=caches, window=served.window)
+    return Provider(script, port=served.port, billing=billing)
+
+
+async def _serve(provider: "Provider", *, as_rows: bool) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    watch = _Log(file, as_rows=as_rows)
-    async with Provider(script, watch=watch.take, port=port) as provider:
-        _greet(provider.url, provider.environ, as_rows=as_rows)
+    async with provider:
+        _greet(provider, as_rows=as_rows)
         await stopped.wait()
-        if as_rows:
-            echo_json({"type": "stats", **provider.stats})
-        else:
-            click.echo(_totals(provider.stats), err=True)
-    if file:
-        file.close()
+    if as_rows:
+        echo_json({"type": "stats", **provider.stats})
+    else:
+        click.echo(_totals(provider.stats), err=True)
 
 
 class _Log:
@@ -107,28 +150,45 @@ class _Log:
         row = {
             "type": "request",
             "number": self._count,
+            "path": received.path,
             "wire": received.wire,
             "status": received.status,
             "note": received.note,
+            "growth": received.growth,
             "usage": dict(received.usage),
         }
         if self._file:
-            self._file.write(as_json({**row, "body": received.body}) + "\n")
+            sent = {"headers": dict(received.headers), "body": received.body}
+            self._file.write(as_json({**row, **sent}) + "\n")
             self._file.flush()
         if self._rows:
             echo_json(row)
-            return
-        usage = ", ".join(f"{k} {v}" for k, v in received.usage.items() if isinstance(v, int))
-        note = f" {one_line(received.note, 120)}" if received.note else ""
-        click.echo(f"{self._count} {received.wire} {received.status}{note} {usage}", err=True)
+        else:
+            click.echo(f"{self._count} {_told(received)}", err=True)
 
 
-def _greet(url: str, environ: dict[str, str], *, as_rows: bool) -> None:
+def _told(received: "Received") -> str:
+    """One line of a request: how it ended, what it weighed, and whether it extended the last."""
+    note = f" {one_line(received.note, 120)}" if received.note else ""
+    line = f"{received.path} {received.status}{note}"
+    usage = received.usage
+    if not usage:
+        return line
+    cached = usage.get("cache_read_input_tokens", usage.get("prompt_cache_hit_tokens", 0))
+    written = usage.get("cache_creation_input_tokens", 0)
+    prompt = usage.get("prompt_tokens") or cached + written + usage.get("input_tokens", 0)
+    output = usage.get("completion_tokens", usage.get("output_tokens", 0))
+    growth = {"broken": "PREFIX BROKEN inside a turn", "rewritten": "rewritten between turns"}
+    told = growth.get(received.growth, received.growth)
+    return f"{line} sent {prompt:,}, cached {cached:,}, said {output:,}; {told}"
+
+
+def _greet(provider: "Provider", *, as_rows: bool) -> None:
     if as_rows:
-        echo_json({"type": "serving", "url": url, "environ": environ})
+        echo_json({"type": "serving", "url": provider.url, "environ": provider.environ})
         return
-    click.echo(f"serving {url} (chat completions and messages); Ctrl-C stops")
-    for name, value in environ.items():
+    click.echo(f"serving {provider.url} (chat completions and messages); Ctrl-C stops")
+    for name, value in provider.environ.items():
         click.echo(f"  export {name}={value}")
 
 

@@ -12,10 +12,12 @@ tests, demos and development; it never listens beyond the loopback address.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from slicetape.errors import UsageError
 from slicetape.testing.accounting import Account
 from slicetape.testing.answers import Answer
 from slicetape.testing.connection import Connection, Refused, Request, listen
@@ -103,7 +105,7 @@ class Provider:
             for dialect, cache in {**CACHES, **billing.caches}.items()
         }
         self._window = billing.window
-        self._watch = watch or self.received.append
+        self.watch = watch or self.received.append
         self._sleep = sleep
         self._port = port
         self._count = self._refused = self._invalid = 0
@@ -118,8 +120,13 @@ class Provider:
         await self.stop()
 
     async def start(self) -> None:
-        """Listen. OSError when the port is taken."""
-        self._server = await listen(self._serve, self._port)
+        """Listen. UsageError when the port is taken or may not be had."""
+        try:
+            self._server = await listen(self._serve, self._port)
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else "it cannot be had"
+            text = f"port {self._port} of {HOST}: {why}; choose another, or 0 for any"
+            raise UsageError(text) from None
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
@@ -293,4 +300,4 @@ class Provider:
         headers = {k: v for k, v in request.headers.items() if k and k not in _SECRET}
         body = request.body.decode("utf-8", "replace")
         row = Received(WIRES[dialect], body, *ended, path=request.path, headers=headers, **more)
-        self._watch(row)
+        self.watch(row)
