@@ -65,12 +65,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--tokens",
     metavar="COUNTER",
     default="bytes",
-    help="Count tokens by this: bytes, deepseek, o200k, cl100k, qwen3.",
+    help="Count tokens so: bytes, deepseek, o200k, …",
 )
 @click.option(
     "--cache",
     metavar="RULES",
-    help="Bill all by these cache rules: deepseek, openai-5.6, anthropic-1h-1024, none.",
+    help="Bill all requests so: deepseek, openai-5.6, none, …",
 )
 @click.option(
     "--window", type=click.IntRange(1), metavar="TOKENS", help="Refuse prompts longer than this."
@@ -116,7 +116,8 @@ def _replies(served: _Served) -> "list[Reply]":
 
 def _provider(served: _Served, script: "Script") -> "Provider":
     from slicetape.testing.improvising import improvised
-    from slicetape.testing.server import CACHES, Billing, Provider
+    from slicetape.testing.server import Provider
+    from slicetape.testing.speaker import CACHES, Billing
 
     script.otherwise = improvised
     caches = dict.fromkeys(CACHES, served.cache) if served.cache else {}

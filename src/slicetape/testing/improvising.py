@@ -7,6 +7,7 @@ that only looks; what came back is then told in a sentence.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from slicetape.testing.pieces import objects
 from slicetape.testing.replies import Asked, Reply
 
 Json = Mapping[str, Any]
@@ -22,7 +23,7 @@ _MOST = 200
 
 def improvised(body: Json) -> Reply:
     """The answer to a request of either wire."""
-    messages = [message for message in body.get("messages") or () if isinstance(message, dict)]
+    messages = list(objects(body.get("messages")))
     said = [text for message in messages for text in _human(message)]
     if (result := _result(messages)) is not None:
         lines = result.splitlines() or [""]
@@ -41,7 +42,7 @@ def improvised(body: Json) -> Reply:
 def spoken(body: Json) -> str:
     """What was said since the model's last answer."""
     said: list[str] = []
-    for message in reversed(body.get("messages") or []):
+    for message in reversed(list(objects(body.get("messages")))):
         if message.get("role") == "assistant":
             break
         said += _texts(message.get("content"))
@@ -51,10 +52,8 @@ def spoken(body: Json) -> str:
 def _texts(content: object) -> Iterator[str]:
     if isinstance(content, str):
         yield content
-    elif isinstance(content, list):
-        for block in content:
-            if isinstance(block, dict):
-                yield from _texts(block.get("text") or block.get("content"))
+    for block in objects(content):
+        yield from _texts(block.get("text") or block.get("content"))
 
 
 def _human(message: Json) -> Iterator[str]:
@@ -86,12 +85,11 @@ def _kind(block: object) -> object:
 
 
 def _offered(body: Json) -> Iterator[str]:
-    for tool in body.get("tools") or ():
-        if isinstance(tool, dict):
-            function = tool.get("function")
-            name = function.get("name") if isinstance(function, dict) else tool.get("name")
-            if isinstance(name, str):
-                yield name
+    for tool in objects(body.get("tools")):
+        function = tool.get("function")
+        name = function.get("name") if isinstance(function, dict) else tool.get("name")
+        if isinstance(name, str):
+            yield name
 
 
 def _short(text: str) -> str:

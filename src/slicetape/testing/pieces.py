@@ -39,10 +39,10 @@ def pieces(wire: Wire, body: Json) -> Iterator[Piece]:
         text = _text(body["tools"])
         yield Piece(_key("tools", text), text, "tools", _marked(body["tools"]))
     system = body.get("system")
-    for block in [system] if isinstance(system, str) and system else system or ():
+    for block in system if isinstance(system, list) else [system] if system else ():
         text = _text(block)
         yield Piece(_key("system", text), text, "system", _marked(block), "system")
-    for message in body.get("messages") or ():
+    for message in objects(body.get("messages")):
         yield from _message(wire, message)
 
 
@@ -51,6 +51,12 @@ def answer_piece(text: str, reasoning: str, calls: Sequence[Call]) -> Piece:
     whole = json.dumps([reasoning, text, [list(call) for call in calls]])
     counted = "".join([reasoning, text, *(name + raw for _, name, raw in calls)])
     return Piece(_key("answer", whole), counted, "messages", role="assistant")
+
+
+def objects(value: object) -> Iterator[Json]:
+    """The objects of a list; nothing of anything else."""
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
 
 
 def _message(wire: Wire, message: Json) -> Iterator[Piece]:
@@ -70,12 +76,12 @@ def _message(wire: Wire, message: Json) -> Iterator[Piece]:
 
 def _answer(message: Json) -> Piece:
     calls: list[Call] = []
-    for call in message.get("tool_calls") or ():
-        asked = call.get("function") or {}
+    for call in objects(message.get("tool_calls")):
+        asked = next(objects([call.get("function")]), {})
         calls.append((str(call.get("id")), str(asked.get("name")), str(asked.get("arguments"))))
     content = message.get("content") or ""
     if isinstance(content, list):
-        content = "".join(str(block.get("text", "")) for block in content)
+        content = "".join(str(block.get("text", "")) for block in objects(content))
     return answer_piece(str(content), str(message.get("reasoning_content") or ""), calls)
 
 

@@ -45,11 +45,17 @@ _TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request gets no answer."""
+    """Why a request gets no answer; `invalid` when no provider takes it."""
 
     status: int
     text: str
     code: str | None = None
+    invalid: bool = False
+
+    def headers(self, dialect: Dialect, number: int) -> dict[str, str]:
+        """What stands beside the answer."""
+        later = {"retry-after": "1"} if self.status in (429, 503) else {}
+        return {**request_id(dialect, number), **later}
 
     def body(self, dialect: Dialect, number: int) -> dict[str, Any]:
         """The answer, as that provider writes it."""
@@ -58,6 +64,11 @@ class Refusal:
         if dialect == "anthropic":
             return {"type": "error", "error": error, "request_id": f"req_{number}"}
         return {"error": {**error, "param": None, "code": self.code or kind}}
+
+
+def request_id(dialect: Dialect, number: int) -> dict[str, str]:
+    """The header that names a request."""
+    return {"request-id" if dialect == "anthropic" else "x-request-id": f"req_{number}"}
 
 
 def injected(status: int) -> Refusal:
@@ -79,27 +90,31 @@ def too_long(dialect: Dialect, tokens: int, window: int) -> Refusal:
     return Refusal(400, texts[dialect], code)
 
 
+def _invalid(text: str) -> Refusal:
+    return Refusal(400, text, invalid=True)
+
+
 def checked(dialect: Dialect, body: bytes) -> dict[str, Any] | Refusal:
     """The request that a body is, or why a strict provider does not take it."""
     try:
         asked = json.loads(body)
         if not isinstance(asked, dict):
-            return Refusal(400, "the body is not a JSON object")
+            return _invalid("the body is not a JSON object")
         if not isinstance(asked.get("model"), str) or not asked["model"]:
-            return Refusal(400, "model: a name is required")
+            return _invalid("model: a name is required")
         if not isinstance(asked.get("messages"), list) or not asked["messages"]:
-            return Refusal(400, "messages: at least one message is required")
+            return _invalid("messages: at least one message is required")
         lint = lint_messages if dialect == "anthropic" else lint_chat
         problems = lint(body, _RULES[dialect])
     except (UnicodeError, ValueError, RecursionError):
-        return Refusal(400, "the body is not JSON")
+        return _invalid("the body is not JSON")
     except WireError as error:
-        return Refusal(400, str(error))
+        return _invalid(str(error))
     if problems:
         first = problems[0]
-        return Refusal(400, f"messages.{first.position}: {first.text} ({first.rule})")
+        return _invalid(f"messages.{first.position}: {first.text} ({first.rule})")
     if dialect == "anthropic" and (text := _messages_only(asked)):
-        return Refusal(400, text)
+        return _invalid(text)
     return asked
 
 

@@ -12,30 +12,23 @@ tests, demos and development; it never listens beyond the loopback address.
 """
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from slicetape.errors import UsageError
-from slicetape.testing.accounting import Account
 from slicetape.testing.answers import Answer
 from slicetape.testing.connection import Connection, Refused, Request, listen
-from slicetape.testing.improvising import spoken
-from slicetape.testing.pieces import Wire, answer_piece
-from slicetape.testing.refusals import WIRES, Dialect, Refusal, checked, injected, too_long
-from slicetape.testing.replies import Reply, Script, status_of, with_ids
+from slicetape.testing.pieces import Wire
+from slicetape.testing.refusals import WIRES, Dialect, Refusal, request_id
+from slicetape.testing.replies import Script
+from slicetape.testing.speaker import Billing, Speaker
 from slicetape.testing.sse_text import CUT, STALL, chat_stream, messages_stream
 
 HOST = "127.0.0.1"
 SLOW_S = 2.0
-CACHES: Mapping[Dialect, str] = {
-    "deepseek": "deepseek",
-    "openai": "openai-before-5.6",
-    "anthropic": "anthropic-5m-1024",
-}
-"""The cache rules by which each dialect bills when nobody chose others."""
-
 _PATHS: Mapping[str, Dialect] = {
     "/chat/completions": "deepseek",
     "/v1/chat/completions": "openai",
@@ -64,19 +57,6 @@ class Received:
     growth: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Billing:
-    """How tokens are counted and billed: a counter, the rules of caches, and a window.
-
-    `caches` names rules for dialects that are not billed by those of `CACHES`; `window` is the
-    most tokens of a prompt, None takes any.
-    """
-
-    tokens: str = "bytes"
-    caches: Mapping[Dialect, str] = field(default_factory=dict)
-    window: int | None = None
-
-
 class Provider:
     """The server. `received` keeps the requests; `watch` is called with each.
 
@@ -97,18 +77,12 @@ class Provider:
 
         PriceError when `billing` names rules or a counter that are not there.
         """
-        billing = billing or Billing()
         self.script = script
         self.received: list[Received] = []
-        self.accounts = {
-            dialect: Account(WIRES[dialect], cache, billing.tokens)
-            for dialect, cache in {**CACHES, **billing.caches}.items()
-        }
-        self._window = billing.window
+        self._speaker = Speaker(script, billing)
         self.watch = watch or self.received.append
         self._sleep = sleep
         self._port = port
-        self._count = self._refused = self._invalid = 0
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
 
@@ -158,24 +132,8 @@ class Provider:
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Totals of all wires.
-
-        `rewritten` counts requests that changed what was sent between turns (sealing, compaction),
-        `prefix_breaks` those that did so inside a turn; `invalid` those that no provider takes.
-        """
-        rows = self.accounts.values()
-        return {
-            "requests": self._count,
-            "refused": self._refused,
-            "invalid": self._invalid,
-            "cached_tokens": sum(row.cached for row in rows),
-            "written_tokens": sum(row.written for row in rows),
-            "fresh_tokens": sum(row.fresh for row in rows),
-            "output_tokens": sum(row.output for row in rows),
-            "extended": sum(row.growth.get("extended", 0) for row in rows),
-            "rewritten": sum(row.growth.get("rewritten", 0) for row in rows),
-            "prefix_breaks": sum(row.growth.get("broken", 0) for row in rows),
-        }
+        """Totals of all wires, as `Speaker.stats` has them."""
+        return self._speaker.stats
 
     async def _serve(self, client: Connection) -> None:
         task = asyncio.current_task()
@@ -185,11 +143,12 @@ class Provider:
             while await self._one(client):
                 pass
         except Refused as refused:
-            await client.whole(refused.status, {"error": {"message": str(refused)}})
+            with contextlib.suppress(ConnectionError):
+                await client.whole(refused.status, {"error": {"message": str(refused)}})
         except (ConnectionError, EOFError):
             pass
         except asyncio.CancelledError:
-            pass  # the server stops; its stream protocol would report a cancelled task as a fault
+            client.cut()  # the server stops; a cancelled task would be reported as a fault
         finally:
             self._open.discard(task)
             await client.close()
@@ -213,50 +172,31 @@ class Provider:
         return request.keeps
 
     async def _answer(self, dialect: Dialect, request: Request, client: Connection) -> bool:
-        self._count += 1
-        asked = checked(dialect, request.body)
-        if isinstance(asked, Refusal):
-            self._invalid += 1
-            return await self._refuse(dialect, request, client, asked)
-        reply = with_ids(self.script.next(spoken(asked), asked), self.script.count)
-        if refusal := self._refusal(dialect, asked, reply):
-            return await self._refuse(dialect, request, client, refusal)
-        calls = [(one.id or "", one.name, one.raw) for one in reply.tools]
-        said = answer_piece(reply.text, reply.reasoning, calls)
-        bill = self.accounts[dialect].charge(asked, said, reasoning=reply.reasoning)
-        answer = Answer(reply, bill, asked, self._count)
-        usage = answer.messages_usage() if dialect == "anthropic" else answer.chat_usage()
-        self._note(dialect, request, (200, reply.fault), usage=usage, growth=bill.growth)
-        if reply.fault == "hang":
+        answer = self._speaker.answer(dialect, request.body)
+        number = self._speaker.count
+        if isinstance(answer, Refusal):
+            self._note(dialect, request, (answer.status, answer.text))
+            headers = answer.headers(dialect, number)
+            await client.whole(answer.status, answer.body(dialect, number), headers)
+            return True
+        fault, messages = answer.reply.fault, dialect == "anthropic"
+        usage = answer.messages_usage() if messages else answer.chat_usage()
+        self._note(dialect, request, (200, fault), usage=usage, growth=answer.bill.growth)
+        if fault == "hang":
             await client.wait()
-        if reply.fault == "slow-first":
+        if fault == "slow-first":
             await client.wait(self._sleep(SLOW_S))
-        headers = self._headers(dialect)
-        if asked.get("stream") is True:
-            return await self._stream(dialect, answer, client, headers)
-        if reply.fault in ("cut", "cut-call", "stall"):
+        if answer.asked.get("stream") is True:
+            return await self._stream(dialect, answer, client)
+        if fault in ("cut", "cut-call", "stall"):
             client.cut()
             return False
-        whole = answer.messages() if dialect == "anthropic" else answer.chat()
-        await client.whole(200, whole, headers)
+        whole = answer.messages() if messages else answer.chat()
+        await client.whole(200, whole, request_id(dialect, number))
         return True
 
-    def _refusal(self, dialect: Dialect, asked: Mapping[str, Any], reply: Reply) -> Refusal | None:
-        status = status_of(reply.fault)
-        if status is not None:
-            return injected(status)
-        if reply.fault != "overflow" and self._window is None:
-            return None
-        tokens = self.accounts[dialect].measure(asked)
-        if reply.fault == "overflow":
-            return too_long(dialect, tokens, min(self._window or tokens, max(tokens - 1, 1)))
-        assert self._window is not None
-        return too_long(dialect, tokens, self._window) if tokens > self._window else None
-
-    async def _stream(
-        self, dialect: Dialect, answer: Answer, client: Connection, headers: Mapping[str, str]
-    ) -> bool:
-        client.begin_stream(headers)
+    async def _stream(self, dialect: Dialect, answer: Answer, client: Connection) -> bool:
+        client.begin_stream(request_id(dialect, answer.number))
         make = messages_stream if dialect == "anthropic" else chat_stream
         for part in make(answer):
             if part is CUT:
@@ -271,28 +211,12 @@ class Provider:
         await client.part(b"")
         return True
 
-    async def _refuse(
-        self, dialect: Dialect, request: Request, client: Connection, refusal: Refusal
-    ) -> bool:
-        self._refused += 1
-        self._note(dialect, request, (refusal.status, refusal.text))
-        headers = self._headers(dialect)
-        if refusal.status in (429, 503):
-            headers["retry-after"] = "1"
-        await client.whole(refusal.status, refusal.body(dialect, self._count), headers)
-        return True
-
     async def _count_tokens(self, request: Request, client: Connection) -> None:
-        asked = checked("anthropic", request.body)
-        if isinstance(asked, Refusal):
-            await client.whole(asked.status, asked.body("anthropic", self._count))
+        tokens = self._speaker.measure("anthropic", request.body)
+        if isinstance(tokens, Refusal):
+            await client.whole(tokens.status, tokens.body("anthropic", 0))
         else:
-            tokens = self.accounts["anthropic"].measure(asked)
             await client.whole(200, {"input_tokens": tokens})
-
-    def _headers(self, dialect: Dialect) -> dict[str, str]:
-        name = "request-id" if dialect == "anthropic" else "x-request-id"
-        return {name: f"req_{self._count}"}
 
     def _note(
         self, dialect: Dialect, request: Request, ended: tuple[int, str], **more: Any
