@@ -14,6 +14,8 @@ import pytest
 from slicetape.log.events import Foreign
 from slicetape.tools.edit import EditTool
 from slicetape.tools.guard import Guard
+from slicetape.tools.mutate import publish
+from slicetape.tools.workspace import Refused
 from slicetape.tools.write import WriteTool
 from tool_calls import CALL, Folder
 
@@ -101,7 +103,7 @@ class TestRead:
         folder = Folder(tmp_path)
         assert "Showing lines 1-2000 of 3000. Use offset=2001" in folder.read("many")
         assert len(folder.read("wide").encode()) < 53_000
-        assert "Output capped at 50 KB. Showing lines 1-51 of 100. Use offset=52" in folder.read(
+        assert "(Output capped. Showing lines 1-51. Use offset=52 to continue.)" in folder.read(
             "wide"
         )
 
@@ -111,6 +113,44 @@ class TestRead:
         text = folder.read("long")
         assert f"1: {'z' * 2_000}... (line truncated to 2000 chars)\n2: short" in text
         assert folder.meta["complete"] is False
+
+    def test_a_line_is_measured_as_the_host_does(self, tmp_path: Path) -> None:
+        (tmp_path / "fits").write_text("😀" * 1_000)
+        (tmp_path / "long").write_text("x" + "😀" * 1_000)
+        folder = Folder(tmp_path)
+        assert f"1: {'😀' * 1_000}\n\n(" in folder.read("fits")
+        assert f"1: x{'😀' * 999}... (line truncated to 2000 chars)\n" in folder.read("long")
+
+    def test_one_endless_line_costs_no_more_memory_than_a_window(self, tmp_path: Path) -> None:
+        with (tmp_path / "line").open("wb") as file:
+            for _ in range(40):
+                file.write(b"z" * 1_000_000)
+        folder = Folder(tmp_path)
+        tracemalloc.start()
+        try:
+            text = folder.read("line")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert text.endswith(
+            "(line truncated to 2000 chars)\n\n(End of file - total 1 lines)\n</content>"
+        )
+        assert peak < 12_000_000
+
+    @pytest.mark.parametrize(
+        "path", ["\ud800", "~nobody-of-that-name/x", "n" * 5_000, "d/" * 3_000]
+    )
+    def test_a_path_that_no_file_can_have_is_told(self, path: str, tmp_path: Path) -> None:
+        folder = Folder(tmp_path)
+        assert folder.read(path).startswith("Error: cannot read")
+        assert folder.write(path, "x").startswith("Error: cannot write")
+
+    @pytest.mark.parametrize("offset", [float("inf"), 1.5, 0])
+    def test_an_offset_that_is_no_line_is_told(self, offset: float, tmp_path: Path) -> None:
+        (tmp_path / "a").write_text("x\n")
+        folder = Folder(tmp_path)
+        folder.read("a", offset=offset)
+        assert folder.code == "INVALID_ARGS"
 
     @pytest.mark.parametrize("data", [b"a\0b", b"\xff\xfe\xfa", b"ok\n\x80\n"])
     def test_what_is_no_text_is_refused(self, data: bytes, tmp_path: Path) -> None:
@@ -124,7 +164,7 @@ class TestRead:
         folder = Folder(tmp_path)
         folder.read("a.py")
         meta = folder.meta
-        assert (meta["count"], meta["totalLines"], meta["lang"]) == (1, 1, "python")
+        assert (meta["count"], meta["totalLines"], meta["lang"]) == (1, 1, "py")
         assert (meta["bytes"], meta["complete"], len(meta["sha256"])) == (6, True, 64)
 
     def test_a_large_file_costs_no_more_memory_than_a_window(self, tmp_path: Path) -> None:
@@ -242,6 +282,60 @@ class TestChanges:
         assert hunk["path"] == "a"
         assert hunk["oldText"].split("\n") == ["7", "8", "9", "10", "11", "12", "13"]
         assert hunk["newText"].split("\n") == ["7", "8", "9", "ten", "11", "12", "13"]
+
+    @pytest.mark.parametrize("absolute", [False, True], ids=["relative", "absolute"])
+    def test_the_change_names_the_path_as_asked_for(self, absolute: bool, tmp_path: Path) -> None:
+        folder = self.seen(tmp_path, b"alpha\nbeta\ngamma\n")
+        path = str(tmp_path / "a") if absolute else "a"
+        folder.edit(path, "beta", "BETA")
+        assert folder.meta["diffs"] == [
+            {"path": path, "oldText": "alpha\nbeta\ngamma", "newText": "alpha\nBETA\ngamma"}
+        ]
+
+    def test_changes_that_are_far_apart_stand_apart(self, tmp_path: Path) -> None:
+        lines = [f"{n}\n" for n in range(40)]
+        folder = self.seen(tmp_path, "".join(lines).encode())
+        lines[2], lines[9], lines[30] = "two\n", "nine\n", "thirty\n"
+        folder.write("a", "".join(lines))
+        shown = [hunk["newText"].split("\n") for hunk in folder.meta["diffs"]]
+        assert [(one[0], one[-1]) for one in shown] == [("0", "12"), ("27", "33")]
+
+    def test_lines_in_an_empty_file_were_only_added(self, tmp_path: Path) -> None:
+        folder = self.seen(tmp_path, b"")
+        folder.write("a", "x\n")
+        assert folder.meta["diffs"] == [{"path": "a", "oldText": None, "newText": "x"}]
+
+    def test_a_text_of_equal_lines_is_compared_at_once(self, tmp_path: Path) -> None:
+        folder = self.seen(tmp_path, b"\n" * 100_000 + b"a\n")
+        folder.write("a", "b\n" + "\n" * 100_000)
+        assert len(folder.meta["diffs"]) == 1
+
+    def test_half_a_character_never_breaks_a_file(self, tmp_path: Path) -> None:
+        folder = self.seen(tmp_path, b"x\n")
+        assert "updated" in folder.edit("a", "x", "\ud800")
+        assert "1: ?" in folder.read("a")
+
+    def test_an_edit_of_a_missing_file_is_noted(self, tmp_path: Path) -> None:
+        folder = self.seen(tmp_path, b"x\n")
+        (tmp_path / "a").unlink()
+        folder.edit("a", "x", "y")
+        assert (folder.code, len(folder.last.notes)) == ("FS_NOT_FOUND", 1)
+        (tmp_path / "a").write_text("x\n")
+        folder.write("a", "y\n")
+        assert folder.code == "FS_NOT_OBSERVED"
+
+    def test_a_file_that_changes_under_the_hand_is_left_alone(self, tmp_path: Path) -> None:
+        place = Folder(tmp_path).workspace.place("a")
+        (tmp_path / "a").write_text("one\n")
+        facts = (tmp_path / "a").stat()
+        (tmp_path / "a").write_text("another\n")
+        with pytest.raises(Refused, match="has changed"):
+            publish(place, b"mine\n", replacing=facts)
+        with pytest.raises(Refused, match="has not been read"):
+            publish(place, b"mine\n", replacing=None)
+        assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
+            ("a", "another\n")
+        ]
 
     def test_folders_on_the_way_are_made(self, tmp_path: Path) -> None:
         assert "Created" in Folder(tmp_path).write("a/b/c.txt", "x")

@@ -3,7 +3,6 @@
 Texts match with line endings as LF; what is written keeps the ending that the file mostly has.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ from msgspec import Raw
 
 from slicetape.loop.protocols import Call, Output
 from slicetape.tools.guard import Guard
-from slicetape.tools.mutate import alone, ending, failed, hunks, observed, publish
+from slicetape.tools.mutate import alone, ending, failed, hunks, observed, publish, whole
 from slicetape.tools.workspace import Place, Refused, Workspace, quoted, regular
 
 MOST_BYTES = 64 * 1_024 * 1_024
@@ -49,23 +48,22 @@ class EditTool:
 
     async def run(self, arguments: Mapping[str, Any], call: Call) -> Output:
         """One sentence with the path."""
-        work = asyncio.to_thread(self._edit, arguments, call)
-        return await asyncio.shield(asyncio.ensure_future(work))
+        return await whole(lambda: self._edit(arguments, call))
 
     def _edit(self, arguments: Mapping[str, Any], call: Call) -> Output:
         try:
             place = self.workspace.place(arguments["file_path"], verb="edit")
+        except Refused as refused:
+            return refused.output
+        try:
             with alone(place.real):
                 return self._published(place, arguments, call)
         except Refused as refused:
-            return refused.output
+            return self.guard.missed(refused, place, call.call_id)
         except OSError as error:
             return failed(error, place)
 
     def _published(self, place: Place, arguments: Mapping[str, Any], call: Call) -> Output:
-        seen = self.guard.seen.get(str(place.real))
-        if seen is None and place.real.exists():
-            self.guard.may_change(place, place.real.stat())
         facts = regular(place, "edit")
         self.guard.may_change(place, facts)
         if facts.st_size > MOST_BYTES:
@@ -74,13 +72,14 @@ class EditTool:
         old, new = arguments["old_string"], arguments["new_string"]
         plain = raw.replace("\r\n", "\n")
         changed = self._replaced(place, plain, old, new, every=bool(arguments.get("replace_all")))
-        data = changed.replace("\n", "\r\n") if ending(raw) == "\r\n" else changed
-        publish(place, data.encode("utf-8", "surrogatepass"), replacing=True)
-        diffs = hunks(self.workspace.relative(place.shown), plain, changed)
+        text = changed.replace("\n", "\r\n") if ending(raw) == "\r\n" else changed
+        data = text.encode()
+        facts = publish(place, data, replacing=facts)
+        diffs = hunks(arguments["file_path"], plain, changed)
         return Output.of(
             f"The file {place.shown} has been updated successfully.",
             meta=Raw(msgspec.json.encode({"diffs": diffs})),
-            notes=(observed(self.guard, place, call),),
+            notes=(observed(self.guard, place, call, (data, facts)),),
         )
 
     @staticmethod
@@ -96,7 +95,8 @@ class EditTool:
 
     @staticmethod
     def _replaced(place: Place, text: str, old: str, new: str, *, every: bool) -> str:
-        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+        old = old.replace("\r\n", "\n")
+        new = new.replace("\r\n", "\n").encode("utf-8", "replace").decode()
         where = quoted(place.shown)
         if not old or old == new:
             why = "is empty" if not old else "equals new_string: nothing would change"

@@ -7,13 +7,14 @@ Every read, write, edit and confirmed miss is an observation, logged as an ignor
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from slicetape.log.codec import foreign
 from slicetape.log.events import Event, Foreign
+from slicetape.loop.protocols import Output
 from slicetape.tools.workspace import Place, Refused, quoted
 
 KIND = "x/fs-observation"
@@ -46,6 +47,18 @@ def sha256_of(path: Path) -> str:
         return ""
 
 
+def unseen(place: Place) -> Refused:
+    """The refusal to change a file that this session has not seen."""
+    why = "file has not been read — read the file, then retry"
+    return Refused(f"cannot modify {quoted(place.shown)}: {why}", "FS_NOT_OBSERVED")
+
+
+def stale(place: Place) -> Refused:
+    """The refusal to change a file that is no longer what was seen."""
+    why = "file has changed since it was read — read it again, then retry"
+    return Refused(f"cannot modify {quoted(place.shown)}: {why}", "FS_STALE_VERSION")
+
+
 @dataclass(slots=True)
 class Guard:
     """The newest observation of each real path."""
@@ -76,19 +89,19 @@ class Guard:
         """Remember that a file was not there."""
         return self.note(Seen(call_id, str(place.shown), str(place.real), present=False))
 
+    def missed(self, refused: Refused, place: Place, call_id: str) -> Output:
+        """The result of a refusal; a file that is not there is remembered as absent."""
+        absent = refused.code == "FS_NOT_FOUND" and not os.path.lexists(place.real)
+        notes = (self.absent(place, call_id),) if absent else ()
+        return replace(refused.output, notes=notes)
+
     def may_change(self, place: Place, facts: os.stat_result) -> None:
         """Refused unless the file that is there was seen, and is what was seen."""
         seen = self.seen.get(str(place.real))
-        where = f"cannot modify {quoted(place.shown)}"
         if seen is None or not seen.present:
-            raise Refused(
-                f"{where}: file has not been read — read the file, then retry", "FS_NOT_OBSERVED"
-            )
+            raise unseen(place)
         if seen.version != version_of(facts) and not self._same_bytes(seen, place, facts):
-            raise Refused(
-                f"{where}: file has changed since it was read — read it again, then retry",
-                "FS_STALE_VERSION",
-            )
+            raise stale(place)
 
     @staticmethod
     def _same_bytes(seen: Seen, place: Place, facts: os.stat_result) -> bool:

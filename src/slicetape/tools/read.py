@@ -6,9 +6,10 @@ A file is streamed: what is not shown is counted, hashed and let go.
 import asyncio
 import codecs
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -22,15 +23,14 @@ MOST_LINES = 2_000
 MOST_BYTES = 50 * 1_024
 MOST_CHARS = 2_000
 _CHUNK = 1 << 20
+_HELD = 2 * MOST_CHARS  # of a line that goes on in the next chunk: more than is ever shown
 
-LANGUAGES = {
-    ".c": "c", ".cc": "cpp", ".cpp": "cpp", ".cs": "csharp", ".css": "css", ".go": "go",
-    ".h": "c", ".hpp": "cpp", ".html": "html", ".java": "java", ".js": "javascript",
-    ".json": "json", ".jsx": "javascript", ".kt": "kotlin", ".lua": "lua", ".md": "markdown",
-    ".php": "php", ".py": "python", ".rb": "ruby", ".rs": "rust", ".sh": "bash", ".sql": "sql",
-    ".swift": "swift", ".toml": "toml", ".ts": "typescript", ".tsx": "typescript",
-    ".xml": "xml", ".yaml": "yaml", ".yml": "yaml",
-}  # fmt: skip
+LANGUAGES = frozenset({
+    "c", "cc", "cpp", "cs", "css", "go", "h", "hpp", "html", "java", "js", "json", "jsx", "kt",
+    "lua", "md", "php", "py", "rb", "rs", "sh", "sql", "swift", "toml", "ts", "tsx", "xml",
+    "yaml", "yml",
+})  # fmt: skip
+"""Endings that the metadata names as the language, as the host does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,7 @@ class ReadTool:
         try:
             return self._shown(place, window, call)
         except Refused as refused:
-            if not place.real.exists():
-                note = self.guard.absent(place, call.call_id)
-                return replace(refused.output, notes=(note,))
-            return refused.output
+            return self.guard.missed(refused, place, call.call_id)
 
     def _shown(self, place: Place, window: Window, call: Call) -> Output:
         regular(place, "read")
@@ -105,7 +102,7 @@ class ReadTool:
             "offset": window.offset,
             "count": len(lines.shown),
             "totalLines": read.total,
-            **({"lang": lang} if (lang := LANGUAGES.get(place.shown.suffix)) else {}),
+            **({"lang": ending} if (ending := place.shown.suffix[1:]) in LANGUAGES else {}),
             "sha256": read.sha256,
             "bytes": read.size,
             "complete": complete,
@@ -150,7 +147,7 @@ class _File:
                 self.size += len(chunk)
                 if b"\0" in chunk:
                     raise self._no_text()
-                *whole, rest = (rest + self._decoded(decoder, chunk)).split("\n")
+                *whole, rest = (rest[:_HELD] + self._decoded(decoder, chunk)).split("\n")
                 for line in whole:
                     self.total += 1
                     yield line.removesuffix("\r")
@@ -173,7 +170,7 @@ class _File:
 def _window(arguments: Mapping[str, Any]) -> Window:
     offset, limit = arguments.get("offset", 1), arguments.get("limit", MOST_LINES)
     for name, value in (("offset", offset), ("limit", limit)):
-        if value != int(value) or value < 1:
+        if not math.isfinite(value) or value != int(value) or value < 1:
             raise Refused(
                 f'invalid arguments: "{name}" must be a whole number from 1 on',
                 "INVALID_ARGS",
@@ -188,16 +185,25 @@ def _selected(file: _File, window: Window) -> _Lines:
         number = file.total
         if number < window.offset or len(found.shown) >= window.limit or found.capped:
             continue
-        shown = line
-        if len(line) > MOST_CHARS:
-            shown = f"{line[:MOST_CHARS]}... (line truncated to {MOST_CHARS} chars)"
-            found.cut = True
-        size += len(shown.encode("utf-8", "surrogatepass")) + 1
+        shown = _within(line)
+        found.cut = found.cut or shown is not line
+        size += len(shown.encode()) + bool(found.shown)
         if size > MOST_BYTES and found.shown:
             found.capped = True
             continue
         found.shown.append(shown)
     return found
+
+
+def _within(line: str) -> str:
+    """A line as it is shown: cut at 2,000 UTF-16 units, the host's measure, never in a pair."""
+    if len(line) <= MOST_CHARS // 2:
+        return line
+    units = line[: MOST_CHARS + 1].encode("utf-16-le")
+    if len(units) <= 2 * MOST_CHARS:
+        return line
+    kept = units[: 2 * MOST_CHARS].decode("utf-16-le", "ignore")
+    return f"{kept}... (line truncated to {MOST_CHARS} chars)"
 
 
 def _rendered(file: _File, lines: _Lines, window: Window) -> tuple[str, str]:
@@ -206,11 +212,8 @@ def _rendered(file: _File, lines: _Lines, window: Window) -> tuple[str, str]:
     if last >= file.total:
         return body, f"End of file - total {file.total} lines"
     if lines.capped:
-        footer = (
-            f"Output capped at 50 KB. Showing lines {window.offset}-{last} of {file.total}. "
-            f"Use offset={last + 1} to continue."
-        )
-        return body, footer
+        shown = f"Showing lines {window.offset}-{last}"
+        return body, f"Output capped. {shown}. Use offset={last + 1} to continue."
     return body, (
         f"Showing lines {window.offset}-{last} of {file.total}. Use offset={last + 1} to continue."
     )

@@ -17,6 +17,7 @@ class Refused(Exception):
 
     def __init__(self, text: str, code: str, name: str = "FsError") -> None:
         super().__init__(text)
+        self.code = code
         self.output = Output.failure(text, name=name, code=code)
 
 
@@ -40,7 +41,11 @@ class Workspace:
         """The path that a model names. Refused when it leads out of the allowed folders."""
         if not asked or "\0" in asked:
             raise Refused(f"cannot {verb} {quoted(asked)}: no such path", "FS_NOT_FOUND")
-        shown = Path(os.path.normpath(self.root / Path(asked).expanduser()))
+        try:
+            os.fsencode(asked)
+            shown = Path(os.path.normpath(self.root / Path(asked).expanduser()))
+        except (UnicodeEncodeError, RuntimeError):  # half a character; a home of nobody
+            raise Refused(f"cannot {verb} {quoted(asked)}: no such path", "FS_NOT_FOUND") from None
         try:
             real = shown.resolve()
         except (OSError, RuntimeError):
@@ -66,9 +71,14 @@ class Workspace:
         return tuple(path.resolve() for path in (self.root, *self.allowed))
 
 
+def printable(name: str) -> str:
+    """A name from the disk as text; bytes that are no UTF-8 become U+FFFD."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def quoted(path: object) -> str:
     """A path for an error text: in quotes, bounded."""
-    text = str(path)
+    text = str(path).encode("utf-8", "replace").decode()
     return f'"{text if len(text) <= 300 else text[:300] + "…"}"'
 
 
