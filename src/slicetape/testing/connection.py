@@ -6,13 +6,13 @@ Sizes are bounded, connections are kept, and a client that leaves is noticed whi
 import asyncio
 import contextlib
 import json
+import string
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
 MOST_BYTES = 256 * 1_024 * 1_024
-_MOST_LINE = 1_024
 
 
 class Reader(asyncio.StreamReader):
@@ -96,17 +96,22 @@ class Connection:
             if len(body) + size > MOST_BYTES:
                 raise Refused(413, f"the request is longer than {MOST_BYTES:,} bytes")
             body += await self._reader.readexactly(size)
-            await self._reader.readline()
-        while (await self._reader.readline()).strip():
+            await self._line()
+        while await self._line():
             pass
         return bytes(body)
 
     async def _size(self) -> int:
-        line = (await self._reader.readline())[:_MOST_LINE].partition(b";")[0].strip()
+        text = (await self._line()).partition(b";")[0].strip()
+        if not text or len(text) > 12 or text.strip(string.hexdigits.encode()):
+            raise Refused(400, "a chunk has no size")
+        return int(text, 16)
+
+    async def _line(self) -> bytes:
         try:
-            return int(line, 16)
+            return (await self._reader.readline()).strip()
         except ValueError:
-            raise Refused(400, "a chunk has no size") from None
+            raise Refused(431, "a line between chunks is too long") from None
 
     async def whole(
         self, status: int, value: Mapping[str, Any], headers: Mapping[str, str] | None = None

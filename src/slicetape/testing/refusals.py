@@ -94,8 +94,11 @@ def _invalid(text: str) -> Refusal:
     return Refusal(400, text, invalid=True)
 
 
-def checked(dialect: Dialect, body: bytes) -> dict[str, Any] | Refusal:
-    """The request that a body is, or why a strict provider does not take it."""
+def checked(dialect: Dialect, body: bytes, *, answered: bool = True) -> dict[str, Any] | Refusal:
+    """The request that a body is, or why a strict provider does not take it.
+
+    `answered` asks for what only an answer needs.
+    """
     try:
         asked = json.loads(body)
         if not isinstance(asked, dict):
@@ -113,14 +116,14 @@ def checked(dialect: Dialect, body: bytes) -> dict[str, Any] | Refusal:
     if problems:
         first = problems[0]
         return _invalid(f"messages.{first.position}: {first.text} ({first.rule})")
-    if dialect == "anthropic" and (text := _messages_only(asked)):
+    if dialect == "anthropic" and (text := _messages_only(asked, answered=answered)):
         return _invalid(text)
     return asked
 
 
-def _messages_only(asked: Mapping[str, Any]) -> str:
+def _messages_only(asked: Mapping[str, Any], *, answered: bool) -> str:
     """What only the Messages wire refuses; empty when it takes the request."""
-    most = asked.get("max_tokens")
+    most = asked.get("max_tokens", 1 if not answered else None)
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         return "max_tokens: a number of at least 1 is required"
     if any(message.get("role") == "system" for message in asked["messages"]):

@@ -77,7 +77,7 @@ class Speaker:
 
     def measure(self, dialect: Dialect, body: bytes) -> int | Refusal:
         """Tokens of a request, or why it is none."""
-        asked = checked(dialect, body)
+        asked = checked(dialect, body, answered=False)
         try:
             return asked if isinstance(asked, Refusal) else self.accounts[dialect].measure(asked)
         except RecursionError:
