@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from slicetape.tools.glob import GlobTool
 from slicetape.tools.grep import GrepTool
-from slicetape.tools.patterns import BadPattern, compiled
+from slicetape.tools.patterns import BadPattern, Glob, _Machine, _parsed, _written, compiled
 from slicetape.tools.workspace import Workspace
 from tool_calls import CALL, Folder
 
@@ -133,6 +135,75 @@ names = st.text("ab._-", min_size=1, max_size=4).filter(lambda name: name.strip(
 lines = st.lists(st.text("ab \t\r", max_size=6), max_size=4)
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_glob_does_not_bring_back_what_is_left_out(way: str | None, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("built.py\n")
+    for name in ("a.py", "built.py", ".hidden.py", "b.txt"):
+        (tmp_path / name).write_text("needle\n")
+    folder = Folder(tmp_path)
+    assert grep(folder, "needle", way, include="*.py") == "Found 1 match\n\na.py\nLine 1: needle"
+    assert grep(folder, "needle", way, include="!*.py").startswith("Error: invalid include")
+    assert grep(folder, "needle", way, include="[z-a]").startswith("Error: invalid include")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_paths_are_those_to_read_by(way: str | None, tmp_path: Path) -> None:
+    (tmp_path / "src/deep").mkdir(parents=True)
+    (tmp_path / "src/deep/a.py").write_text("needle\n")
+    folder = Folder(tmp_path)
+    for path in ("src", "src/deep", "src/deep/a.py", str(tmp_path / "src")):
+        assert "\nsrc/deep/a.py\n" in grep(folder, "needle", way, path=path)
+    for path in ("src", "src/deep"):
+        assert folder.call(GlobTool(folder.workspace), pattern="*.py", path=path) == "src/deep/a.py"
+
+
+NOT_FOR_RIPGREP = (
+    "(?=n)",
+    "(?<!n)x",
+    r"(n)\1",
+    "n {",
+    "n{,3}",
+    "n{99999999999}",
+    "(" * 3_000,
+    "n\nn",
+)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("pattern", NOT_FOR_RIPGREP, ids=lambda pattern: ascii(pattern)[:12])
+def test_both_ways_refuse_the_same_patterns(pattern: str, way: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("needle\n")
+    folder = Folder(tmp_path)
+    assert grep(folder, pattern, way).startswith("Error: invalid pattern")
+    assert folder.code == "SEARCH_INVALID_PATTERN"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("pattern", [r"e\{", "[{]", "[*]+e", r"\\\\1", "e{1,2}", "e{2}d"])
+def test_both_ways_take_the_same_patterns(pattern: str, way: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("e{ *e \\\\1 eed\n")
+    assert grep(Folder(tmp_path), pattern, way).startswith("Found 1 match")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("line", ["😀" * 290, "\x01" * 300], ids=["wide", "escaped"])
+def test_metadata_stays_within_64_kilobytes(line: str, way: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(f"{line}q\n" * 250)
+    folder = Folder(tmp_path)
+    grep(folder, "q", way)
+    assert len(bytes(folder.last.meta or b"")) <= 64 * 1_024
+    assert folder.meta["truncated"] is True
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_names_that_are_no_text_do_not_stop_a_search(way: str | None, tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.txt")).write_bytes(b"needle \xff\n")
+    folder = Folder(tmp_path)
+    assert grep(folder, "needle", way) == "Found 1 match\n\nbad\ufffd.txt\nLine 1: needle \ufffd"
+    assert folder.call(GlobTool(folder.workspace), pattern="*.txt") == "bad\ufffd.txt"
+
+
 @needs_ripgrep
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(files={("_", "_"): ["a\rb"]}, pattern="a.b")
@@ -203,7 +274,48 @@ class TestGlob:
     def test_patterns(self, pattern: str, path: str) -> None:
         assert bool(compiled(pattern).fullmatch(path)) is self.MATCHES[pattern, path]
 
-    @pytest.mark.parametrize("pattern", ["", " ", "[", "{a", "x" * 2_000])
+    REPEATING: ClassVar = {
+        ("*a*b*c", "xaybzc"): True,
+        ("*a*b*c", "xaybz"): False,
+        ("*a*b*c", "d/xabc"): True,
+        ("**/a*/**/b*", "ax/b"): True,
+        ("**/a*/**/b*", "u/v/ax/y/z/bb"): True,
+        ("**/a*/**/b*", "u/v/x/bb"): False,
+        ("{*a*,*b*}", "xbx"): True,
+        ("{*a*,*b*}", "xcx"): False,
+        ("*[!x]*[0-9]*", "ab7c"): True,
+        ("a/**/**/**/b", "a/b"): True,
+        (r"\*a*b*c*", "*abc"): True,
+        (r"\*a*b*c*", "xabc"): False,
+        ("*" * 40 + "a" * 10 + "*b*c", "x/" + "a" * 10 + "bc"): True,
+    }
+
+    @pytest.mark.parametrize(("pattern", "path"), REPEATING)
+    def test_patterns_with_many_repeats(self, pattern: str, path: str) -> None:
+        assert compiled(pattern).fullmatch(path) is self.REPEATING[pattern, path]
+
+    @pytest.mark.parametrize("pattern", ["*a" * 40 + "*b", "**/" * 40 + "b", "{*a,*a}" * 40 + "b"])
+    def test_no_pattern_takes_long(self, pattern: str) -> None:
+        long = "/".join(["a" * 200] * 15)
+        started = time.process_time()
+        assert compiled(pattern).fullmatch(long) is False
+        assert time.process_time() - started < 5
+
+    @given(
+        st.lists(st.sampled_from(["*", "?", "a", "b", "/", "**/", "[ab]", "{a,b*}"]), min_size=1),
+        st.text("ab/", max_size=8),
+    )
+    def test_both_ways_to_match_agree(self, pieces: list[str], path: str) -> None:
+        pattern = "".join(pieces)[:24]
+        if pattern.count("{") != pattern.count("}") or pattern.count("[") != pattern.count("]"):
+            return
+        made = Glob(pattern)
+        items = _parsed(pattern)
+        last = path if "/" in pattern else path.rpartition("/")[2]
+        assert _Machine(items).accepts(last) == bool(re.fullmatch(_written(items), last, re.DOTALL))
+        assert made.fullmatch(path) == _Machine(items).accepts(last)
+
+    @pytest.mark.parametrize("pattern", ["", " ", "[", "{a", "[z-a]", "x" * 2_000])
     def test_patterns_that_mean_nothing(self, pattern: str) -> None:
         with pytest.raises(BadPattern):
             compiled(pattern)

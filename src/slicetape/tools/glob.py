@@ -2,10 +2,10 @@
 
 import asyncio
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import msgspec
 from msgspec import Raw
 
 from slicetape.loop.protocols import Call, Output
-from slicetape.tools.patterns import VCS, BadPattern, compiled
-from slicetape.tools.workspace import Refused, Workspace, quoted
+from slicetape.tools.patterns import VCS, BadPattern, Glob, compiled
+from slicetape.tools.workspace import Refused, Workspace, printable, quoted
 
 MOST_PATHS = 100
 LIMIT_S = 30.0
+MOST_META = 63 * 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class GlobTool:
             pattern = compiled(arguments["pattern"])
         except Refused as refused:
             return refused.output
-        except (BadPattern, re.error) as error:
+        except BadPattern as error:
             return Output.failure(
                 f"invalid pattern {quoted(arguments['pattern'])}: {error}",
                 name="SearchError",
@@ -62,11 +63,13 @@ class GlobTool:
                 code="FS_NOT_FOUND",
             )
         rows = sorted(_walk(place.real, pattern), key=lambda row: (-row[0], row[1]))
-        shown = [path for _, path in rows[:MOST_PATHS]]
+        lead = self.workspace.lead(place)
+        shown = [printable(lead + path) for _, path in rows[:MOST_PATHS]]
+        kept = _kept(shown)
         meta = {
             "shape": "paths",
-            "paths": shown,
-            "truncated": len(rows) > len(shown),
+            "paths": kept,
+            "truncated": len(rows) > len(kept),
             "total": len(rows),
         }
         text = "\n".join(shown) or "No files found"
@@ -75,7 +78,13 @@ class GlobTool:
         return Output.of(text, meta=Raw(msgspec.json.encode(meta)))
 
 
-def _walk(root: Path, pattern: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+def _kept(paths: list[str]) -> list[str]:
+    """The first paths, as many as metadata may hold."""
+    sizes = accumulate(len(msgspec.json.encode(path)) + 1 for path in paths)
+    return [path for path, size in zip(paths, sizes, strict=True) if size <= MOST_META]
+
+
+def _walk(root: Path, pattern: Glob) -> Iterator[tuple[int, str]]:
     """Time and relative path of each file that matches; stops at the time limit."""
     deadline = time.monotonic() + LIMIT_S
     for folder, folders, files in os.walk(root):

@@ -9,9 +9,8 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,13 @@ from msgspec import Raw
 
 from slicetape.loop.protocols import Call, Output
 from slicetape.tools.patterns import VCS, BadPattern, compiled
-from slicetape.tools.workspace import Place, Refused, Workspace, quoted
+from slicetape.tools.programs import Failed, printed_lines, printed_names
+from slicetape.tools.workspace import Place, Refused, Workspace, printable, quoted
 
 MOST_MATCHES = 250
 MOST_LINE_BYTES = 2_000
-MOST_RAW = 20 * 1_024 * 1_024
 MOST_META = 64 * 1_024
+_AROUND = 80  # bytes of metadata around its rows, at most
 LIMIT_S = 30.0
 
 
@@ -37,14 +37,6 @@ class Match:
     path: str
     number: int
     text: str
-
-
-class Failed(Exception):
-    """A search that gave nothing that counts."""
-
-    def __init__(self, text: str, code: str) -> None:
-        super().__init__(text)
-        self.output = Output.failure(text, name="SearchError", code=code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +71,14 @@ class GrepTool:
         """The matches by file, and how many there are in all."""
         try:
             place = _there(self.workspace, str(arguments.get("path") or "."))
-            include = arguments.get("include")
-            if include:
-                compiled(include)
+            include = _include(arguments)
             found = await self._search(place, arguments["pattern"], include)
         except (Refused, Failed) as wrong:
             return wrong.output
         except BadPattern as wrong:
             text = f"invalid include: {wrong}"
             return Output.failure(text, name="SearchError", code="SEARCH_INVALID_PATTERN")
-        return _told(found)
+        return _told(found, self.workspace.lead(place))
 
     async def _search(self, place: Place, pattern: str, include: str | None) -> list[Match]:
         rows = (
@@ -115,15 +105,21 @@ class GrepTool:
             argv += ["--glob", include]
         base = place.real if place.real.is_dir() else place.real.parent
         target = "." if place.real.is_dir() else place.real.name
+        named: set[str] | None = None
+        if include and target == ".":
+            # ripgrep gives a glob precedence over what git ignores, so both are asked for
+            listed = [self.ripgrep, "--files", "--no-config", "--no-messages", "--null"]
+            named = _chosen((await printed_names(listed, base)) or (), include)
         argv += ["--regexp", pattern, "--", target]
         held: list[Match] = []
-        async for line in _lines(argv, base, b""):
+        async for line in printed_lines(argv, base, b"", ended=(0, 1, 2)):
             row = json.loads(line)
             data = row.get("data", {})
             if row["type"] == "match":
                 text = _ripgrep_text(data["lines"]).rstrip("\n").removesuffix("\r")
                 path = _ripgrep_text(data["path"]).removeprefix("./")
-                held.append(Match(path, data["line_number"], text))
+                if named is None or path in named:
+                    held.append(Match(path, data["line_number"], text))
             elif row["type"] == "end":
                 if data.get("binary_offset") is None:
                     for match in held:
@@ -137,89 +133,50 @@ class GrepTool:
         names = await _files(base, include) if place.real.is_dir() else [place.real.name]
         asked = json.dumps({"pattern": pattern, "files": names}).encode()
         argv = [sys.executable, "-I", str(Path(__file__).with_name("lines_found.py"))]
-        async for line in _lines(argv, base, asked):
+        async for line in printed_lines(argv, base, asked, ended=(0, 2)):
             row = json.loads(line)
             yield Match(row["path"], row["line"], row["text"])
 
 
+def _include(arguments: Mapping[str, Any]) -> str | None:
+    include: str | None = arguments.get("include") or None
+    if include is not None:
+        if include.startswith("!"):
+            raise BadPattern("give the files to search, not those to leave out")
+        compiled(include)
+    return include
+
+
 def _there(workspace: Workspace, asked: str) -> Place:
     place = workspace.place(asked, verb="search")
-    if not place.real.exists():
+    if not os.path.exists(place.real):  # noqa: PTH110  # false where a folder may not be entered
         raise Refused(f"cannot search {quoted(place.shown)}: not found", "FS_NOT_FOUND")
     return place
-
-
-async def _lines(argv: Sequence[str], folder: Path, asked: bytes) -> AsyncGenerator[bytes, None]:
-    """The lines a program prints. Failed for a bad pattern, or for more than 20 MB."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            cwd=folder,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-            limit=MOST_RAW,
-        )
-    except OSError as error:
-        raise Failed(f"the search could not start: {error}", "SEARCH_FAILED") from None
-    assert process.stdin
-    assert process.stdout
-    assert process.stderr
-    try:
-        process.stdin.write(asked)
-        with contextlib.suppress(ConnectionError):
-            await process.stdin.drain()
-        process.stdin.close()
-        size = 0
-        async for line in process.stdout:
-            size += len(line)
-            if size > MOST_RAW:
-                text = "more than 20 MB of matches: narrow path or pattern"
-                raise Failed(text, "SEARCH_RAW_OUTPUT_OVERFLOW")
-            yield line
-        complaint = (await process.stderr.read()).decode("utf-8", "replace")
-        if await process.wait() == 2 and complaint.strip():
-            text = f"invalid pattern: {' '.join(complaint.split())[:300]}"
-            raise Failed(text, "SEARCH_INVALID_PATTERN")
-    except ValueError:
-        raise Failed("a matching line is longer than 20 MB", "SEARCH_RAW_OUTPUT_OVERFLOW") from None
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
 
 
 async def _files(base: Path, include: str | None) -> list[str]:
     """The files that ripgrep would search, in the order of their paths."""
     listed = await _listed_by_git(base)
     names = listed if listed is not None else await asyncio.to_thread(_walked, base)
+    return sorted(_chosen(names, include))
+
+
+def _chosen(names: Iterable[str], include: str | None) -> set[str]:
+    """The names that are not hidden and match the glob."""
     pattern = compiled(include) if include else None
-    return sorted(
+    return {
         name
         for name in names
         if not any(part.startswith(".") for part in name.split("/"))
         and (pattern is None or pattern.fullmatch(name))
-    )
+    }
 
 
 async def _listed_by_git(base: Path) -> list[str] | None:
     """What git does not ignore; None where there is no git or no repository."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"),
-            cwd=base,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-    except OSError:
-        return None
-    out, _ = await process.communicate()
-    if process.returncode:
-        return None
-    return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name]
+    return await printed_names(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], base
+    )
 
 
 def _walked(base: Path) -> list[str]:
@@ -236,11 +193,14 @@ def _ripgrep_text(value: Mapping[str, str]) -> str:
         return value["text"]
     import base64
 
-    return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+    return base64.b64decode(value["bytes"]).decode("utf-8", "surrogateescape")
 
 
-def _told(found: Sequence[Match]) -> Output:
-    shown = found[:MOST_MATCHES]
+def _told(found: Sequence[Match], lead: str) -> Output:
+    shown = [
+        Match(printable(lead + one.path), one.number, _cut(printable(one.text)))
+        for one in found[:MOST_MATCHES]
+    ]
     total = len(found)
     if not total:
         text = "No matches found"
@@ -254,7 +214,7 @@ def _told(found: Sequence[Match]) -> Output:
                 last = match.path
             else:
                 text += "\n"
-            text += f"Line {match.number}: {_cut(match.text)}"
+            text += f"Line {match.number}: {match.text}"
     return Output.of(text, meta=_meta(shown, total))
 
 
@@ -267,10 +227,11 @@ def _cut(text: str) -> str:
 
 def _meta(shown: Sequence[Match], total: int) -> Raw:
     files: dict[str, list[dict[str, object]]] = {}
-    size = 0
+    size = _AROUND
     for match in shown:
-        row = {"lineNumber": match.number, "line": _cut(match.text)}
-        size += len(match.text) + 40
+        row = {"lineNumber": match.number, "line": match.text}
+        size += len(msgspec.json.encode(row)) + 1
+        size += 0 if match.path in files else len(msgspec.json.encode(match.path)) + _AROUND
         if size > MOST_META:
             break
         files.setdefault(match.path, []).append(row)

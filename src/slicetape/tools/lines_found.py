@@ -6,6 +6,7 @@ Reads the pattern and the files from standard input as JSON and prints one JSON 
 import json
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ MOST_BYTES = 64 * 1_024 * 1_024
 
 def found(pattern: str, files: list[str]) -> Iterator[dict[str, object]]:
     """Every matching line of the files, in their order; files that are no text are passed over."""
-    expression = re.compile(pattern)
+    expression = understood(pattern)
     for name in files:
         try:
             path = Path(name)
@@ -32,6 +33,20 @@ def found(pattern: str, files: list[str]) -> Iterator[dict[str, object]]:
             line = line.removesuffix("\r")
             if _matches(expression, line):
                 yield {"path": name, "line": number, "text": line}
+
+
+def understood(pattern: str) -> re.Pattern[str]:
+    """The expression. ValueError, or what `re` raises, for what ripgrep has no notation for."""
+    escapes = re.findall(r"\\.", pattern, re.DOTALL)
+    plain = re.sub(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", "x", pattern, flags=re.DOTALL)
+    if re.search(r"\{(?!\d+(?:,\d*)?\})", plain):
+        raise ValueError("a { that opens no count; write \\{ for the letter")
+    refers = any(escape[1] in "123456789" for escape in escapes)
+    if refers or "\n" in pattern or re.search(r"\(\?(?:[=!>(]|<[=!]|P=)|[*+?}]\+", plain):
+        raise ValueError("no line feeds, look-around, back-references and possessive repeats")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # sets within sets, which mean another thing here
+        return re.compile(pattern)
 
 
 def _matches(expression: re.Pattern[str], line: str) -> bool:
@@ -53,8 +68,8 @@ def main() -> int:
     try:
         for row in found(asked["pattern"], asked["files"]):
             sys.stdout.write(json.dumps(row, ensure_ascii=True) + "\n")
-    except re.error as error:
-        sys.stderr.write(str(error))
+    except (ValueError, re.error, OverflowError, RecursionError, Warning) as error:
+        sys.stderr.write(str(error) or type(error).__name__)
         return 2
     return 0
 

@@ -67,6 +67,12 @@ class Workspace:
         except ValueError:
             return str(path)
 
+    def lead(self, place: Place) -> str:
+        """What makes a path from a searched folder, or a searched file's folder, one to read by."""
+        folder = place.shown if place.real.is_dir() else place.shown.parent
+        start = self.relative(folder)
+        return "" if start == "." else start.rstrip("/") + "/"
+
     def _roots(self) -> tuple[Path, ...]:
         return tuple(path.resolve() for path in (self.root, *self.allowed))
 
