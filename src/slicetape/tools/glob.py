@@ -26,6 +26,7 @@ class GlobTool:
     """Finds files of a workspace by name."""
 
     workspace: Workspace
+    limit_s: float = LIMIT_S
     name: str = "glob"
     description: str = "Find files by a pattern such as **/*.py, newest first, at most 100."
     parameters: Mapping[str, Any] = field(
@@ -62,7 +63,12 @@ class GlobTool:
                 name="FsError",
                 code="FS_NOT_FOUND",
             )
-        rows = sorted(_walk(place.real, pattern), key=lambda row: (-row[0], row[1]))
+        try:
+            found = list(_walk(place.real, pattern, limit_s=self.limit_s))
+        except TimeoutError:
+            text = f"the search took longer than {self.limit_s:.0f} s: narrow the path"
+            return Output.failure(text, name="SearchError", code="SEARCH_FAILED")
+        rows = sorted(found, key=lambda row: (-row[0], row[1]))
         lead = self.workspace.lead(place)
         shown = [printable(lead + path) for _, path in rows[:MOST_PATHS]]
         kept = _kept(shown)
@@ -84,9 +90,9 @@ def _kept(paths: list[str]) -> list[str]:
     return [path for path, size in zip(paths, sizes, strict=True) if size <= MOST_META]
 
 
-def _walk(root: Path, pattern: Glob) -> Iterator[tuple[int, str]]:
-    """Time and relative path of each file that matches; stops at the time limit."""
-    deadline = time.monotonic() + LIMIT_S
+def _walk(root: Path, pattern: Glob, *, limit_s: float) -> Iterator[tuple[int, str]]:
+    """Time and relative path of each file that matches. Raises TimeoutError."""
+    deadline = time.monotonic() + limit_s
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in VCS)
         inside = os.path.relpath(folder, root)
@@ -98,4 +104,4 @@ def _walk(root: Path, pattern: Glob) -> Iterator[tuple[int, str]]:
                 except OSError:
                     continue
         if time.monotonic() > deadline:
-            return
+            raise TimeoutError
