@@ -89,6 +89,12 @@ def test_a_fault_ends_as_it_does_over_http(name: str, fault: str) -> None:
 
 
 @each_route
+def test_an_answer_without_text_breaks_as_well(name: str) -> None:
+    reply = Reply(reasoning="Hm.", tools=(Asked("look"),), fault="cut")
+    assert ending(deltas(ScriptedModel([reply], route=ROUTES[name]))) == ("error", "STREAM_CLOSED")
+
+
+@each_route
 @pytest.mark.parametrize("fault", ["hang", "stall"])
 def test_a_hanging_answer_can_be_given_up(name: str, fault: str) -> None:
     async def work() -> int:
