@@ -132,7 +132,7 @@ def parse(words: list[str]) -> None:
     if isinstance(command, click.Group) and rest in (["-h"], ["--help"]):
         return
     while True:
-        context = click.Context(command, parent, info_name=name)
+        context = click.Context(command, parent, info_name=name, **command.context_settings)
         values, left, _ = command.make_parser(context).parse_args(list(rest))
         if not isinstance(command, click.Group):
             assert left == [], left
